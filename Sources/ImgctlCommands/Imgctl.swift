@@ -5,9 +5,9 @@ import ImgdSystem
 /// The program imgctl, from its arguments to its exit code.
 package enum Imgctl {
   /// Carries out a command line; the result is the exit code.
-  package static func run(
-    _ arguments: [String], environment: [String: String], console: Console = .standard
-  ) -> ExitCode {
+  package static func run(_ arguments: [String], environment: [String: String], console: Console = .standard)
+    -> ExitCode
+  {
     do throws(UsageProblem) {
       let invocation = try Invocation.parse(arguments)
       return carryOut(invocation, environment, console)
@@ -17,15 +17,12 @@ package enum Imgctl {
     }
   }
 
-  private static func carryOut(
-    _ invocation: Invocation, _ environment: [String: String], _ console: Console
-  ) -> ExitCode {
+  private static func carryOut(_ invocation: Invocation, _ environment: [String: String], _ console: Console)
+    -> ExitCode
+  {
     let socket = SocketSearch.path(named: invocation.manner.socket, environment: environment)
-    let context = Context(
-      console: console, socket: socket, manner: invocation.manner, environment: environment)
-    do throws(Failure) {
-      return try invocation.work(context)
-    } catch {
+    let context = Context(console: console, socket: socket, manner: invocation.manner, environment: environment)
+    do throws(Failure) { return try invocation.work(context) } catch {
       console.complain(error.sentence)
       return error.exitCode
     }

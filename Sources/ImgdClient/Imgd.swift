@@ -16,30 +16,23 @@ public final class Imgd: Sendable {
 
   /// A client of the daemon at a socket. Without one it takes the socket in `IMGD_SOCKET`, or else that of the user's
   /// own daemon if there is one, or else the machine's.
-  public init(socket: String? = nil) {
-    thread = ClientThread(socket: socket)
-  }
+  public init(socket: String? = nil) { thread = ClientThread(socket: socket) }
 
   /// Ends all that is under way with `ConnectionError.clientClosed`, and returns when all connections are
   /// closed. A client does the same when nobody holds it any more.
-  public func close() async {
-    await withCheckedContinuation { continuation in thread.close { continuation.resume() } }
-  }
+  public func close() async { await withCheckedContinuation { continuation in thread.close { continuation.resume() } } }
 
   // MARK: Pictures
 
   /// Delivers a picture from the cache or from its origin.
   ///
   /// Cancelling the task cancels the fetch, and its download if nobody else waits for that.
-  public func fetch(_ url: String, _ options: FetchOptions = FetchOptions()) async throws -> Picture
-  {
+  public func fetch(_ url: String, _ options: FetchOptions = FetchOptions()) async throws -> Picture {
     Picture(try await answer(to: Call(.fetch(options.request(for: url)))))
   }
 
   /// Delivers a picture as `fetch` does, and reports each step on the way to it.
-  public func progress(
-    of url: String, _ options: FetchOptions = FetchOptions()
-  ) -> FetchProgress {
+  public func progress(of url: String, _ options: FetchOptions = FetchOptions()) -> FetchProgress {
     var request = options.request(for: url)
     request.progress = true
     request.events = true
@@ -48,8 +41,7 @@ public final class Imgd: Sendable {
 
   /// Begins a fetch that nobody waits for: it goes on even if this program ends, until its outcome
   /// is collected with `wait`.
-  public func begin(_ url: String, _ options: FetchOptions = FetchOptions()) async throws -> Receipt
-  {
+  public func begin(_ url: String, _ options: FetchOptions = FetchOptions()) async throws -> Receipt {
     var request = options.request(for: url)
     request.wait = false
     // A repeated request would begin two fetches.
@@ -63,23 +55,19 @@ public final class Imgd: Sendable {
 
   /// Collects the outcome of a fetch that was begun, at once or when it ends; in another form than the fetch asked for,
   /// if one is named.
-  public func wait(
-    for receipt: Receipt, delivery: FetchOptions.Delivery? = nil
-  ) async throws -> Picture {
+  public func wait(for receipt: Receipt, delivery: FetchOptions.Delivery? = nil) async throws -> Picture {
     let request = WaitRequest(receipt: receipt.id, delivery: delivery.map { wireWord($0) })
     return Picture(try await answer(to: Call(.wait(request))))
   }
 
   /// Cancels the fetch with a receipt, and returns how far it had got.
-  @discardableResult
-  public func cancel(_ receipt: Receipt) async throws -> FetchState {
+  @discardableResult public func cancel(_ receipt: Receipt) async throws -> FetchState {
     let call = Call(.cancel(.receipt(receipt.id)), isRepeatable: false)
     return FetchState(try await answer(to: call).reply.text("state") ?? "")
   }
 
   /// Cancels the fetches with a tag, of all programs of this user; returns how many there were.
-  @discardableResult
-  public func cancel(tag: String) async throws -> Int {
+  @discardableResult public func cancel(tag: String) async throws -> Int {
     let call = Call(.cancel(.tag(tag)), isRepeatable: false)
     return try await answer(to: call).reply.number("cancelled") ?? 0
   }
@@ -87,15 +75,12 @@ public final class Imgd: Sendable {
   // MARK: The cache
 
   /// Removes entries from the cache.
-  @discardableResult
-  public func purge(_ filter: PurgeFilter) async throws -> PurgeResult {
+  @discardableResult public func purge(_ filter: PurgeFilter) async throws -> PurgeResult {
     PurgeResult(try await answer(to: Call(.purge(filter.request), isRepeatable: false)).reply)
   }
 
   /// The entry of a URL, if the cache has one; it does not count as used.
-  public func query(
-    _ url: String, identifier: String? = nil, describe: Bool = false
-  ) async throws -> CachedPicture? {
+  public func query(_ url: String, identifier: String? = nil, describe: Bool = false) async throws -> CachedPicture? {
     let request = QueryRequest(url: url, identifier: identifier, describe: describe)
     return CachedPicture(try await answer(to: Call(.query(request))).reply)
   }
@@ -103,19 +88,13 @@ public final class Imgd: Sendable {
   // MARK: The daemon
 
   /// The daemon's counters.
-  public func stats() async throws -> Statistics {
-    Statistics(try await answer(to: Call(.stats)).reply)
-  }
+  public func stats() async throws -> Statistics { Statistics(try await answer(to: Call(.stats)).reply) }
 
   /// The daemon's version and abilities.
-  public func hello() async throws -> DaemonDescription {
-    DaemonDescription(try await answer(to: Call(.hello)).reply)
-  }
+  public func hello() async throws -> DaemonDescription { DaemonDescription(try await answer(to: Call(.hello)).reply) }
 
   /// Returns when the daemon has answered.
-  public func ping() async throws {
-    _ = try await answer(to: Call(.ping))
-  }
+  public func ping() async throws { _ = try await answer(to: Call(.ping)) }
 
   /// The events of the whole daemon from now on, over a connection of their own.
   public func subscribe(to topics: Set<EventTopic>) async throws -> DaemonEvents {
@@ -150,9 +129,7 @@ public final class Imgd: Sendable {
 
   private func answer(to call: Call) async throws -> Answer {
     try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { continuation in
-        begin(call) { continuation.resume(with: $0) }
-      }
+      try await withCheckedThrowingContinuation { continuation in begin(call) { continuation.resume(with: $0) } }
     } onCancel: {
       cancel(call)
     }
@@ -160,9 +137,7 @@ public final class Imgd: Sendable {
 
   private func beginInParts(_ fetch: FetchRequest) -> HeldFeed<FetchUpdate> {
     let feed = Feed(FetchUpdate.replacing)
-    let call = Call(.fetch(fetch)) { event in
-      if let update = FetchUpdate(event) { feed.add(update) }
-    }
+    let call = Call(.fetch(fetch)) { event in if let update = FetchUpdate(event) { feed.add(update) } }
     begin(call) { outcome in
       switch outcome {
       case .success(let answer):

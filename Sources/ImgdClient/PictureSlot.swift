@@ -53,9 +53,7 @@ public final class PictureSlot: Sendable {
   private let showing = Locked(Showing())
 
   /// An empty slot.
-  public init(client: Imgd) {
-    self.client = client
-  }
+  public init(client: Imgd) { self.client = client }
 
   deinit {
     let (active, readers) = showing.withLock { ($0.active, $0.readers.values) }
@@ -77,19 +75,14 @@ public final class PictureSlot: Sendable {
   /// While it loads, the placeholder is shown, or without one the picture before. A URL that is already being
   /// loaded with the same options goes on loading. Any other that loads is cancelled, and its result never
   /// shown. Without a URL the state is `failed`.
-  public func show(
-    _ url: String?, _ options: FetchOptions = FetchOptions(), placeholder: Picture? = nil
-  ) {
+  public func show(_ url: String?, _ options: FetchOptions = FetchOptions(), placeholder: Picture? = nil) {
     guard let url else { return showNothing(placeholder) }
     let call = makeCall(url, options)
     let (isNew, earlier) = showing.withLock { showing -> (Bool, Call?) in
-      if let active = showing.active, active.url == url, active.options == options {
-        return (false, nil)
-      }
+      if let active = showing.active, active.url == url, active.options == options { return (false, nil) }
       let earlier = showing.active?.call
       showing.active = Active(call: call, url: url, options: options)
-      showing.change { content in
-        content = Content(url: url, state: .loading, picture: placeholder ?? content.picture)
+      showing.change { content in content = Content(url: url, state: .loading, picture: placeholder ?? content.picture)
       }
       return (true, earlier)
     }
@@ -99,9 +92,7 @@ public final class PictureSlot: Sendable {
   }
 
   /// Cancels what is loading. The picture that is shown stays.
-  public func cancel() {
-    stop { $0.state = .idle }
-  }
+  public func cancel() { stop { $0.state = .idle } }
 
   private func showNothing(_ placeholder: Picture?) {
     let error = ImgdError(.badURL, "a slot without a URL has nothing to show")
@@ -152,9 +143,7 @@ public final class PictureSlot: Sendable {
       feed.add(showing.content)
       showing.readers[number] = feed
     }
-    return HeldFeed(feed: feed) { [weak self] in
-      self?.showing.withLock { _ = $0.readers.removeValue(forKey: number) }
-    }
+    return HeldFeed(feed: feed) { [weak self] in self?.showing.withLock { _ = $0.readers.removeValue(forKey: number) } }
   }
 }
 

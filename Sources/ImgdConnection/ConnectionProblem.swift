@@ -28,8 +28,7 @@ package enum ConnectionProblem: Error, Equatable, CustomStringConvertible {
 
   package var description: String {
     switch self {
-    case .noSocket(let path):
-      "there is no socket \(path): imgd is not running, or listens on another path"
+    case .noSocket(let path): "there is no socket \(path): imgd is not running, or listens on another path"
     case .notListening(let path): "no program listens on \(path): imgd is not running"
     case .notPermitted(let path, let remedy): "no permission to connect to \(path): \(remedy)"
     case .closed(let path): "imgd at \(path) closed the connection before it answered"
@@ -40,12 +39,9 @@ package enum ConnectionProblem: Error, Equatable, CustomStringConvertible {
   }
 
   private static func remedy(_ path: String) -> String {
-    guard let owner = SocketOwner(path: path) else {
-      return "its directory is closed to this user"
-    }
+    guard let owner = SocketOwner(path: path) else { return "its directory is closed to this user" }
     if owner.group == "root" { return "only the user \(owner.user) may use this daemon" }
-    return
-      "only the user \(owner.user) and the members of the group \(owner.group) may use this daemon. "
+    return "only the user \(owner.user) and the members of the group \(owner.group) may use this daemon. "
       + "Write sudo adduser $USER \(owner.group), and log in again"
   }
 }

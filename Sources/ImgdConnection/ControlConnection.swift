@@ -26,9 +26,7 @@ package final class ControlConnection {
   private var descriptors: [ReceivedDescriptor] = []
 
   /// Whether a line leaves or arrives.
-  package enum Direction {
-    case sent, received
-  }
+  package enum Direction { case sent, received }
 
   /// Called with each line that is sent or has arrived.
   package var onLine: ((_ line: [UInt8], _ direction: Direction) -> Void)?
@@ -36,9 +34,9 @@ package final class ControlConnection {
   /// Connects to the daemon at a socket path; with `mayWait`, waits until it has room for the connection.
   package init(path: String, mayWait: Bool = true) throws(ConnectionProblem) {
     self.path = path
-    do throws(SystemFailure) {
-      socket = try ClientSocket(path: path, mayWait: mayWait)
-    } catch { throw ConnectionProblem(error, path: path) }
+    do throws(SystemFailure) { socket = try ClientSocket(path: path, mayWait: mayWait) } catch {
+      throw ConnectionProblem(error, path: path)
+    }
   }
 
   /// Queues a request line, without its newline; `receive` sends it.
@@ -82,9 +80,7 @@ package final class ControlConnection {
   }
 
   /// The oldest descriptor that has not been taken yet.
-  package func takeDescriptor() -> FileDescriptor? {
-    descriptors.isEmpty ? nil : descriptors.removeFirst().handOver()
-  }
+  package func takeDescriptor() -> FileDescriptor? { descriptors.isEmpty ? nil : descriptors.removeFirst().handOver() }
 
   private func keep(_ finding: borrowing LineFramer.Finding) -> LineFramer.Flow {
     switch finding {
@@ -106,9 +102,9 @@ package final class ControlConnection {
   }
 
   private func waitForDaemon(until deadline: Instant?) throws(ConnectionProblem) -> Bool {
-    do throws(SystemFailure) {
-      return try socket.wait(forRoom: hasUnsent, until: deadline)
-    } catch { throw ConnectionProblem(error, path: path) }
+    do throws(SystemFailure) { return try socket.wait(forRoom: hasUnsent, until: deadline) } catch {
+      throw ConnectionProblem(error, path: path)
+    }
   }
 
   /// Reads the bytes that have arrived; false at the end of the connection.
@@ -130,13 +126,9 @@ package final class ControlConnection {
 private final class ReceivedDescriptor {
   private var descriptor: FileDescriptor?
 
-  init(_ descriptor: consuming FileDescriptor) {
-    self.descriptor = consume descriptor
-  }
+  init(_ descriptor: consuming FileDescriptor) { self.descriptor = consume descriptor }
 
-  func handOver() -> FileDescriptor? {
-    descriptor.take()
-  }
+  func handOver() -> FileDescriptor? { descriptor.take() }
 }
 
 /// The rule by which a client finds the daemon's socket.
@@ -144,8 +136,7 @@ package enum SocketSearch {
   /// The named socket, or else the one in the environment, or else the user's own if it exists, or else
   /// the machine's.
   package static func path(
-    named: String?, environment: [String: String], uid: UInt32 = geteuid(),
-    exists: (String) -> Bool = isThere
+    named: String?, environment: [String: String], uid: UInt32 = geteuid(), exists: (String) -> Bool = isThere
   ) -> String {
     if let named { return named }
     if let variable = environment["IMGD_SOCKET"], !variable.isEmpty { return variable }

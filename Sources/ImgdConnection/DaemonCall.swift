@@ -24,8 +24,8 @@ package final class DaemonCall {
   /// A request that is not sent yet. A fetch that is given up is cancelled at the daemon; a repeatable request does no
   /// harm if the daemon carries it out twice.
   package init(
-    _ request: Request, isRepeatable: Bool = true,
-    onEvent: @escaping (Reply) -> Void = { _ in }, _ done: @escaping (Outcome) -> Void
+    _ request: Request, isRepeatable: Bool = true, onEvent: @escaping (Reply) -> Void = { _ in },
+    _ done: @escaping (Outcome) -> Void
   ) {
     self.request = request
     self.isRepeatable = isRepeatable
@@ -71,18 +71,12 @@ package final class DaemonCall {
   }
 
   /// Passes on an event, unless nobody waits any more.
-  func passOn(_ event: Reply) {
-    if !hasEnded { onEvent(event) }
-  }
+  func passOn(_ event: Reply) { if !hasEnded { onEvent(event) } }
 
-  func finish(_ outcome: Outcome) {
-    close()?(outcome)
-  }
+  func finish(_ outcome: Outcome) { close()?(outcome) }
 
   /// Detaches the call from its channel, which may end before the call does.
-  func leave() {
-    channel = nil
-  }
+  func leave() { channel = nil }
 
   /// Ends the call, since the daemon's time is over.
   private func giveUp() {

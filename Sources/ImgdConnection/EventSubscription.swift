@@ -29,9 +29,8 @@ package final class EventSubscription {
   /// `onBegin` is called with the daemon's assent, which has the present state in `snapshot`, then `onEvent`
   /// with each event; `onLost` is called once, when no more can come, never within this call.
   package init(
-    on loop: EventLoop, path: String, topics: Topics,
-    onBegin: @escaping (Reply) -> Void = { _ in }, onEvent: @escaping (Reply) -> Void,
-    onLost: @escaping (Loss) -> Void
+    on loop: EventLoop, path: String, topics: Topics, onBegin: @escaping (Reply) -> Void = { _ in },
+    onEvent: @escaping (Reply) -> Void, onLost: @escaping (Loss) -> Void
   ) {
     self.path = path
     self.onBegin = onBegin
@@ -44,9 +43,7 @@ package final class EventSubscription {
         onEnd: { events.object.lose(.broken($0 ?? .closed(path: path))) })
       connection = made
       made.send(Request.subscribe(topics).line())
-    } catch {
-      notice = loop.schedule(after: .zero) { events.object.lose(.broken(error)) }
-    }
+    } catch { notice = loop.schedule(after: .zero) { events.object.lose(.broken(error)) } }
   }
 
   deinit { close() }

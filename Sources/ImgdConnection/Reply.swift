@@ -6,17 +6,13 @@ package struct Reply: Sendable {
 
   /// Parses a line; a line that is not a JSON object does not come from imgd.
   package init(_ line: [UInt8], from path: String) throws(ConnectionProblem) {
-    do throws(JSONSyntaxError) {
-      content = try JSONValue(parsing: line.span)
-    } catch {
+    do throws(JSONSyntaxError) { content = try JSONValue(parsing: line.span) } catch {
       throw .strange(path: path, what: "its answer is not JSON at byte \(error.offset)")
     }
     if content.object == nil { throw .strange(path: path, what: "its answer is not a JSON object") }
   }
 
-  private init(content: JSONValue) {
-    self.content = content
-  }
+  private init(content: JSONValue) { self.content = content }
 
   /// The names of the fields, in the order of the line.
   package var fields: [String] { content.object?.map { $0.name } ?? [] }
@@ -43,51 +39,33 @@ package struct Reply: Sendable {
   package var errorMessage: String? { object("error")?.text("message") }
 
   /// A field that is a string.
-  package func text(_ field: String) -> String? {
-    content[field]?.string
-  }
+  package func text(_ field: String) -> String? { content[field]?.string }
 
   /// A field that is a whole number.
-  package func number(_ field: String) -> Int? {
-    content[field]?.integer.map(Int.init)
-  }
+  package func number(_ field: String) -> Int? { content[field]?.integer.map(Int.init) }
 
   /// A field that is a number, whole or not.
-  package func fraction(_ field: String) -> Double? {
-    content[field]?.double
-  }
+  package func fraction(_ field: String) -> Double? { content[field]?.double }
 
   /// A field that is true or false.
-  package func flag(_ field: String) -> Bool? {
-    content[field]?.bool
-  }
+  package func flag(_ field: String) -> Bool? { content[field]?.bool }
 
   /// The whole line as JSON text.
   package var json: String { content.encoded() }
 
   /// A field that is an object.
-  package func object(_ field: String) -> Reply? {
-    content[field].flatMap(Self.object)
-  }
+  package func object(_ field: String) -> Reply? { content[field].flatMap(Self.object) }
 
   /// The objects in a field that is an array.
-  package func objects(_ field: String) -> [Reply]? {
-    content[field]?.array?.compactMap(Self.object)
-  }
+  package func objects(_ field: String) -> [Reply]? { content[field]?.array?.compactMap(Self.object) }
 
   /// The strings in a field that is an array.
-  package func texts(_ field: String) -> [String]? {
-    content[field]?.array?.compactMap { $0.string }
-  }
+  package func texts(_ field: String) -> [String]? { content[field]?.array?.compactMap { $0.string } }
 
   /// A field as text for people; a dash if the field is missing.
-  package func display(_ field: String) -> String {
-    content[field]?.display ?? "-"
-  }
+  package func display(_ field: String) -> String { content[field]?.display ?? "-" }
 
-  private static func object(_ value: JSONValue) -> Reply? {
-    value.object == nil ? nil : Reply(content: value)
-  }
+  private static func object(_ value: JSONValue) -> Reply? { value.object == nil ? nil : Reply(content: value) }
 }
 
 extension JSONValue {
@@ -99,8 +77,7 @@ extension JSONValue {
     case .number(let value): String(value)
     case .string(let text): text
     case .array(let items): items.map { $0.display }.joined(separator: " ")
-    case .object(let members):
-      members.map { "\($0.name)=\($0.value.display)" }.joined(separator: " ")
+    case .object(let members): members.map { "\($0.name)=\($0.value.display)" }.joined(separator: " ")
     }
   }
 }

@@ -74,9 +74,7 @@ package final class RequestChannel {
     connection?.send(Request.cancel(.receipt(receipt)).line(id: .integer(Int64(lastID))))
   }
 
-  private func sendWaiting() {
-    while underWay.count < Self.mostUnderWay, let call = waiting.popFirst() { send(call) }
-  }
+  private func sendWaiting() { while underWay.count < Self.mostUnderWay, let call = waiting.popFirst() { send(call) } }
 
   private func send(_ call: DaemonCall) {
     guard !call.hasEnded else { return }
@@ -98,8 +96,7 @@ package final class RequestChannel {
     if let connection { return connection }
     connectedPath = path()
     let made = try WatchedConnection(
-      path: connectedPath, on: loop,
-      onLine: { [channel = Unowned(self)] in channel.object.receive($0) },
+      path: connectedPath, on: loop, onLine: { [channel = Unowned(self)] in channel.object.receive($0) },
       onEnd: { [channel = Unowned(self)] in channel.object.lose($0) })
     connection = made
     return made

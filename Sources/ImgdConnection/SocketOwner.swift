@@ -22,17 +22,13 @@ package struct SocketOwner {
   /// The name of a user in the system's list; the number if there is none.
   package static func userName(_ uid: UInt32) -> String {
     // The result belongs to the C library until the next call of this thread, and is copied at once.
-    guard let entry = unsafe getpwuid(uid), let name = unsafe entry.pointee.pw_name else {
-      return String(uid)
-    }
+    guard let entry = unsafe getpwuid(uid), let name = unsafe entry.pointee.pw_name else { return String(uid) }
     return unsafe String(cString: name)
   }
 
   private static func groupName(_ gid: gid_t) -> String {
     // As above.
-    guard let entry = unsafe getgrgid(gid), let name = unsafe entry.pointee.gr_name else {
-      return String(gid)
-    }
+    guard let entry = unsafe getgrgid(gid), let name = unsafe entry.pointee.gr_name else { return String(gid) }
     return unsafe String(cString: name)
   }
 }

@@ -11,11 +11,8 @@ package final class WatchedConnection {
 
   /// Connects to a socket.
   package convenience init(
-    path: String, on loop: EventLoop, onLine: @escaping ([UInt8]) -> Void,
-    onEnd: @escaping (ConnectionProblem?) -> Void
-  ) throws(ConnectionProblem) {
-    try self.init(ControlConnection(path: path), on: loop, onLine: onLine, onEnd: onEnd)
-  }
+    path: String, on loop: EventLoop, onLine: @escaping ([UInt8]) -> Void, onEnd: @escaping (ConnectionProblem?) -> Void
+  ) throws(ConnectionProblem) { try self.init(ControlConnection(path: path), on: loop, onLine: onLine, onEnd: onEnd) }
 
   /// Watches a connection. `onEnd` is called once, when the connection is over; without a problem when the
   /// daemon has closed it.
@@ -28,8 +25,7 @@ package final class WatchedConnection {
     self.onLine = onLine
     self.onEnd = onEnd
     do throws(SystemFailure) {
-      watch = try loop.watch(connection.descriptor, for: .read) { [itself = Unowned(self)] _ in
-        itself.object.exchange()
+      watch = try loop.watch(connection.descriptor, for: .read) { [itself = Unowned(self)] _ in itself.object.exchange()
       }
     } catch { throw .failed(path: connection.path, reason: error.reason) }
   }
@@ -52,9 +48,7 @@ package final class WatchedConnection {
   }
 
   /// The descriptor of the line that has just been passed on.
-  package func takeDescriptor() -> FileDescriptor? {
-    connection.takeDescriptor()
-  }
+  package func takeDescriptor() -> FileDescriptor? { connection.takeDescriptor() }
 
   /// Ends the connection, if a line shows that the other end cannot be trusted.
   package func breakOff(_ problem: ConnectionProblem?) {
@@ -88,7 +82,5 @@ package final class WatchedConnection {
 private final class DueFlush {
   var connection: Unowned<WatchedConnection>?
 
-  init(of connection: WatchedConnection) {
-    self.connection = Unowned(connection)
-  }
+  init(of connection: WatchedConnection) { self.connection = Unowned(connection) }
 }

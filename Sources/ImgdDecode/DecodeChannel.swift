@@ -14,20 +14,15 @@ package import ImgdSystem
 package struct DecodeChannel: ~Copyable {
   package let descriptor: FileDescriptor
 
-  package init(_ descriptor: consuming FileDescriptor) {
-    self.descriptor = descriptor
-  }
+  package init(_ descriptor: consuming FileDescriptor) { self.descriptor = descriptor }
 
   /// Makes a connection and gives away its ends, both of which are closed on `exec`.
   package static func pair<Result: ~Copyable>(
-    _ take: (_ daemon: consuming DecodeChannel, _ decoder: consuming DecodeChannel)
-      throws(SystemFailure) -> Result
+    _ take: (_ daemon: consuming DecodeChannel, _ decoder: consuming DecodeChannel) throws(SystemFailure) -> Result
   ) throws(SystemFailure) -> Result {
     var ends: [CInt] = [-1, -1]
     guard unsafe linux_message_pair(&ends) == 0 else { throw SystemFailure("socketpair") }
-    return try take(
-      DecodeChannel(FileDescriptor(owning: ends[0])),
-      DecodeChannel(FileDescriptor(owning: ends[1])))
+    return try take(DecodeChannel(FileDescriptor(owning: ends[0])), DecodeChannel(FileDescriptor(owning: ends[1])))
   }
 
   /// What the daemon has received.
@@ -45,25 +40,19 @@ package struct DecodeChannel: ~Copyable {
 
   /// Sends an order, whose picture is in a memfd already; false when the decoder is gone.
   package func send(_ order: DecodeOrder) -> Bool {
-    guard let picture = order.picture.descriptor else {
-      preconditionFailure("the picture of an order is in a memfd")
-    }
+    guard let picture = order.picture.descriptor else { preconditionFailure("the picture of an order is in a memfd") }
     return send(order.message, with: picture)
   }
 
   /// Sends what became of the order with this serial; false when the daemon is gone.
   package func send(_ answer: DecodeAnswer, serial: UInt64) -> Bool {
     guard case .picture(let made) = answer else { return send(answer.message(serial: serial)) }
-    guard let content = made.content.descriptor else {
-      preconditionFailure("the content of an answer is in a memfd")
-    }
+    guard let content = made.content.descriptor else { preconditionFailure("the content of an answer is in a memfd") }
     return send(answer.message(serial: serial), with: content)
   }
 
   /// Sends what a decoder can do; false when the daemon is gone.
-  package func send(_ abilities: DecoderAbilities) -> Bool {
-    send(abilities.message)
-  }
+  package func send(_ abilities: DecoderAbilities) -> Bool { send(abilities.message) }
 
   /// There is always room: at most one message is under way.
   private func send(_ message: [UInt8], with attached: CInt = -1) -> Bool {
@@ -85,12 +74,10 @@ package struct DecodeChannel: ~Copyable {
     }
     guard var reader = MessageReader(raw.bytes) else { return .broken }
     switch reader.kind {
-    case .abilities where raw.isAlone:
-      return DecoderAbilities(reader).map { .abilities($0) } ?? .broken
+    case .abilities where raw.isAlone: return DecoderAbilities(reader).map { .abilities($0) } ?? .broken
     case .answer:
       let content = raw.isAlone ? nil : raw.takeMemory()
-      guard raw.isAlone, let serial = reader.number(UInt64.self),
-        let answer = DecodeAnswer(reader, content: content)
+      guard raw.isAlone, let serial = reader.number(UInt64.self), let answer = DecodeAnswer(reader, content: content)
       else { return .broken }
       return .answer(answer, serial: serial)
     default: return .broken

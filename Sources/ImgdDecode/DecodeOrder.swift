@@ -12,10 +12,7 @@ package struct DecodeOrder: Sendable {
   package let rendition: Rendition
   package let limits: DecodeLimits
 
-  package init(
-    serial: UInt64, format: PictureFormat, picture: Payload, rendition: Rendition,
-    limits: DecodeLimits
-  ) {
+  package init(serial: UInt64, format: PictureFormat, picture: Payload, rendition: Rendition, limits: DecodeLimits) {
     self.serial = serial
     self.format = format
     self.picture = picture

@@ -27,9 +27,7 @@ package struct DecoderAbilities: Hashable, Sendable {
   /// The library and its version, for people.
   package let library: String
 
-  package init(
-    layers: Layers, reads: Set<PictureFormat>, writes: Set<PictureFormat>, library: String
-  ) {
+  package init(layers: Layers, reads: Set<PictureFormat>, writes: Set<PictureFormat>, library: String) {
     self.layers = layers
     self.reads = reads
     self.writes = writes

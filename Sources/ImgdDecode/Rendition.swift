@@ -14,9 +14,7 @@ package struct Rendition: Hashable, Sendable {
   }
 
   /// The frames of an animation that a file keeps.
-  package enum Frames: UInt8, Hashable, Sendable {
-    case all, first
-  }
+  package enum Frames: UInt8, Hashable, Sendable { case all, first }
 
   package var output: Output
   /// The size to fit the picture into; nil for its own.

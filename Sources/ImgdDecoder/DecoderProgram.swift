@@ -26,9 +26,7 @@ package enum DecoderProgram {
   }
 
   private static func serve(_ start: DecoderStart) -> Ending {
-    guard let channel = Sandbox.begin(channel: start.channel), VipsLibrary.start() else {
-      return .unusable
-    }
+    guard let channel = Sandbox.begin(channel: start.channel), VipsLibrary.start() else { return .unusable }
     let reads = FirstPictures.decode()
     let layers = Sandbox.shut(memory: start.memory)
     if let trial = start.trial {

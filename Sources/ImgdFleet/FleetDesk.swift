@@ -11,8 +11,7 @@ final class FleetDesk {
   private let purges: PurgeSender
 
   init(
-    loop: EventLoop, settings: FleetSettings,
-    connect: @escaping Connect = RedisConnection.init(to:on:limits:),
+    loop: EventLoop, settings: FleetSettings, connect: @escaping Connect = RedisConnection.init(to:on:limits:),
     report: @escaping (FleetEvent) -> Void
   ) {
     self.loop = loop
@@ -29,11 +28,9 @@ final class FleetDesk {
     switch message {
     case .join(let position): server.join(from: position)
     case .look(let look): looks.begin(look)
-    case .claim(let serial, let digest, let stamp):
-      looks.begin(serial: serial, digest, replacing: stamp)
+    case .claim(let serial, let digest, let stamp): looks.begin(serial: serial, digest, replacing: stamp)
     case .renew(let serial): claims.renew(serial)
-    case .release(let serial, let removing):
-      if !looks.drop(serial) { claims.release(serial, removing: removing) }
+    case .release(let serial, let removing): if !looks.drop(serial) { claims.release(serial, removing: removing) }
     case .remove(let digest): stores.remove(digest)
     case .store(let store): stores.store(store)
     case .send(let purge): purges.send(purge)

@@ -29,9 +29,9 @@ package final class FleetEngine: Sendable {
   }
 
   /// Starts the thread; `report` is called on it, in order, and must not wait.
-  package static func start(
-    settings: FleetSettings, report: @escaping @Sendable (FleetEvent) -> Void
-  ) throws(SystemFailure) -> FleetEngine {
+  package static func start(settings: FleetSettings, report: @escaping @Sendable (FleetEvent) -> Void)
+    throws(SystemFailure) -> FleetEngine
+  {
     let (thread, mailbox) = try LoopThread.start(name: "imgd-fleet") {
       (loop: EventLoop) throws(SystemFailure) -> Mailbox<FleetMessage> in
       // hiredis writes to connections that may have ended.
@@ -44,14 +44,10 @@ package final class FleetEngine: Sendable {
 
   /// Begins to read the log of purges after the last one that was heard; nil if none ever was. Until then,
   /// the fleet cannot be used.
-  package func join(from position: FleetPosition?) {
-    mailbox.post(.join(position))
-  }
+  package func join(from position: FleetPosition?) { mailbox.post(.join(position)) }
 
   /// Begins a look-up; all its events carry the look's serial.
-  package func look(_ look: FleetLook) {
-    mailbox.post(.look(look))
-  }
+  package func look(_ look: FleetLook) { mailbox.post(.look(look)) }
 
   /// Claims a picture that a look has found, which is then confirmed or fetched again; it stays readable.
   package func claim(serial: UInt64, _ digest: KeyDigest, replacing stamp: UInt64) {
@@ -59,40 +55,26 @@ package final class FleetEngine: Sendable {
   }
 
   /// Renews a claim for another lifetime.
-  package func renew(serial: UInt64) {
-    mailbox.post(.renew(serial: serial))
-  }
+  package func renew(serial: UInt64) { mailbox.post(.renew(serial: serial)) }
 
   /// Ends a look or gives a claim back without a picture; with `removing`, since the origin no longer has the
   /// picture, the stored one is deleted.
-  package func release(serial: UInt64, removing: Bool) {
-    mailbox.post(.release(serial: serial, removing: removing))
-  }
+  package func release(serial: UInt64, removing: Bool) { mailbox.post(.release(serial: serial, removing: removing)) }
 
   /// Deletes a picture from the server without a replacement; a claim of another host stands.
-  package func remove(_ digest: KeyDigest) {
-    mailbox.post(.remove(digest))
-  }
+  package func remove(_ digest: KeyDigest) { mailbox.post(.remove(digest)) }
 
   /// Brings a picture to the server; `stored` follows, and the claim of its serial ends.
-  package func store(_ store: FleetStore) {
-    mailbox.post(.store(store))
-  }
+  package func store(_ store: FleetStore) { mailbox.post(.store(store)) }
 
   /// Puts a purge into the log; `sent` or `unsent` follows.
-  package func send(_ purge: FleetPurge) {
-    mailbox.post(.send(purge))
-  }
+  package func send(_ purge: FleetPurge) { mailbox.post(.send(purge)) }
 
   /// Applies new settings; for another server, user or namespace everything starts over.
-  package func apply(_ settings: FleetSettings) {
-    mailbox.post(.apply(settings))
-  }
+  package func apply(_ settings: FleetSettings) { mailbox.post(.apply(settings)) }
 
   /// Calls `answer` on the fleet's thread, in a tick of its loop.
-  package func askForLife(_ answer: @escaping @Sendable () -> Void) {
-    mailbox.post(.askForLife(answer))
-  }
+  package func askForLife(_ answer: @escaping @Sendable () -> Void) { mailbox.post(.askForLife(answer)) }
 
   /// Gives all claims back, as far as the server accepts that at once, ends the thread and waits for its end.
   /// Not to be called from `report`.

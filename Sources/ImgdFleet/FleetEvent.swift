@@ -76,9 +76,7 @@ package struct FleetPicture: Sendable {
   /// How long ago it was stored when it was read, by the server's clock.
   package let age: Duration
 
-  package init(
-    record: StoredRecord, payload: Payload, mark: FleetPosition, stamp: UInt64, age: Duration
-  ) {
+  package init(record: StoredRecord, payload: Payload, mark: FleetPosition, stamp: UInt64, age: Duration) {
     self.record = record
     self.payload = payload
     self.mark = mark
@@ -98,9 +96,7 @@ package enum FleetStoring: Sendable, Equatable {
 }
 
 /// Why a value of the server was of no use.
-package enum FleetDefect: String, Sendable {
-  case foreign, damaged, tooLarge = "too-large"
-}
+package enum FleetDefect: String, Sendable { case foreign, damaged, tooLarge = "too-large" }
 
 /// The beginning of what is reported from the log of purges.
 package struct FleetJoin: Sendable {

@@ -32,8 +32,8 @@ package struct FleetStore: Sendable {
   package let lifetime: Duration
 
   package init(
-    serial: UInt64, record: StoredRecord, payload: Payload, age: Duration, begunAgo: Duration,
-    mark: FleetPosition, lifetime: Duration
+    serial: UInt64, record: StoredRecord, payload: Payload, age: Duration, begunAgo: Duration, mark: FleetPosition,
+    lifetime: Duration
   ) {
     self.serial = serial
     self.record = record

@@ -32,39 +32,32 @@ final class Gateway {
 
   /// Begins to serve; `daemon` names the daemon's socket, and is called for each connection to it.
   init(
-    _ configuration: GatewayConfiguration, listening listener: HTTPListener,
-    daemon: @escaping () -> String, on loop: EventLoop
+    _ configuration: GatewayConfiguration, listening listener: HTTPListener, daemon: @escaping () -> String,
+    on loop: EventLoop
   ) throws(GatewayProblem) {
     let secrets: GatewaySecrets
-    do throws(SecretFileProblem) {
-      secrets = try GatewaySecrets(configuration)
-    } catch { throw .secret(error) }
+    do throws(SecretFileProblem) { secrets = try GatewaySecrets(configuration) } catch { throw .secret(error) }
     let link = DaemonLink(on: loop, path: daemon)
     let pictures = PictureHandler(link: link, on: loop, timeout: configuration.timeout)
-    let addresses = AddressLimits(
-      maxUnderWay: configuration.maxPerAddress, rate: configuration.rate)
+    let addresses = AddressLimits(maxUnderWay: configuration.maxPerAddress, rate: configuration.rate)
     let source = CounterSource(pictures: pictures, addresses: addresses)
     let page = PageHandler(
-      link: link, on: loop, access: configuration.page, token: secrets.token,
-      onPurge: { pictures.forgetHeld() }, counters: { source.counters })
+      link: link, on: loop, access: configuration.page, token: secrets.token, onPurge: { pictures.forgetHeld() },
+      counters: { source.counters })
     let router = GatewayRouter(
       page: page, pictures: pictures,
       access: PictureAccess(
         allow: configuration.allow, keys: secrets.keys, presets: configuration.presets,
-        onlyPresets: configuration.onlyPresets),
-      addresses: addresses, trusting: configuration.trustedProxies, on: loop)
+        onlyPresets: configuration.onlyPresets), addresses: addresses, trusting: configuration.trustedProxies, on: loop)
     do throws(SystemFailure) {
-      server = try HTTPServer(
-        on: loop, listening: listener, limits: HTTPLimits(configuration), onRequest: router.route)
+      server = try HTTPServer(on: loop, listening: listener, limits: HTTPLimits(configuration), onRequest: router.route)
     } catch { throw .system(error) }
     source.server = server
     page.gatherPast()
   }
 
   /// Accepts nothing new, and calls `done` when the answers under way are sent.
-  func close(_ done: @escaping () -> Void) {
-    server.close(done)
-  }
+  func close(_ done: @escaping () -> Void) { server.close(done) }
 }
 
 /// The secrets that the configuration names.

@@ -24,9 +24,7 @@ final class GatewayRouter {
   func route(_ exchange: any HTTPExchange) {
     do throws(GatewayError) {
       let client = client(of: exchange)
-      let place = try client.map { client throws(GatewayError) in
-        try addresses.begin(client, now: loop.now)
-      }
+      let place = try client.map { client throws(GatewayError) in try addresses.begin(client, now: loop.now) }
       // Only when the answer has been sent, so that slow readers count.
       exchange.onEnd = { place?.giveBack() }
       if page.answer(exchange, share: client?.share) { return }
@@ -38,11 +36,9 @@ final class GatewayRouter {
 
   /// The address by which the request is counted; nil for a program of this machine.
   private func client(of exchange: any HTTPExchange) -> AddressKey? {
-    ForwardedAddress.client(
-      of: exchange.fields("X-Forwarded-For"), peer: exchange.peer, trusting: trusted)
+    ForwardedAddress.client(of: exchange.fields("X-Forwarded-For"), peer: exchange.peer, trusting: trusted)
   }
 
   private static let unknown = GatewayError(
-    404, "not_found",
-    "there is nothing here: a picture is /fetch?url=https://… or /w:300/plain/https://…")
+    404, "not_found", "there is nothing here: a picture is /fetch?url=https://… or /w:300/plain/https://…")
 }

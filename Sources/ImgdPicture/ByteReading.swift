@@ -1,7 +1,5 @@
 /// The byte order of numbers in a file.
-enum ByteOrder {
-  case big, little
-}
+enum ByteOrder { case big, little }
 
 /// Numbers read from untrusted bytes: an offset outside gives nil, never a trap.
 ///
@@ -20,63 +18,44 @@ extension Span<UInt8> {
 
   func big32(at offset: Int) -> Int? {
     guard holds(4, at: offset) else { return nil }
-    return Int(self[offset]) << 24 | Int(self[offset + 1]) << 16
-      | Int(self[offset + 2]) << 8 | Int(self[offset + 3])
+    return Int(self[offset]) << 24 | Int(self[offset + 1]) << 16 | Int(self[offset + 2]) << 8 | Int(self[offset + 3])
   }
 
   func big64(at offset: Int) -> Int? {
-    guard holds(8, at: offset), let high = big32(at: offset), let low = big32(at: offset + 4)
-    else { return nil }
+    guard holds(8, at: offset), let high = big32(at: offset), let low = big32(at: offset + 4) else { return nil }
     return high > Int(Int32.max) ? nil : high << 32 | low
   }
 
-  func little16(at offset: Int) -> Int? {
-    big16(at: offset).map { Int(UInt16($0).byteSwapped) }
-  }
+  func little16(at offset: Int) -> Int? { big16(at: offset).map { Int(UInt16($0).byteSwapped) } }
 
   func little24(at offset: Int) -> Int? {
     guard holds(3, at: offset) else { return nil }
     return Int(self[offset]) | Int(self[offset + 1]) << 8 | Int(self[offset + 2]) << 16
   }
 
-  func little32(at offset: Int) -> Int? {
-    big32(at: offset).map { Int(UInt32($0).byteSwapped) }
-  }
+  func little32(at offset: Int) -> Int? { big32(at: offset).map { Int(UInt32($0).byteSwapped) } }
 
   func little64(at offset: Int) -> Int? {
-    guard holds(8, at: offset), let low = little32(at: offset), let high = little32(at: offset + 4)
-    else { return nil }
+    guard holds(8, at: offset), let low = little32(at: offset), let high = little32(at: offset + 4) else { return nil }
     return high > Int(Int32.max) ? nil : high << 32 | low
   }
 
-  func read16(at offset: Int, _ order: ByteOrder) -> Int? {
-    order == .big ? big16(at: offset) : little16(at: offset)
-  }
+  func read16(at offset: Int, _ order: ByteOrder) -> Int? { order == .big ? big16(at: offset) : little16(at: offset) }
 
-  func read32(at offset: Int, _ order: ByteOrder) -> Int? {
-    order == .big ? big32(at: offset) : little32(at: offset)
-  }
+  func read32(at offset: Int, _ order: ByteOrder) -> Int? { order == .big ? big32(at: offset) : little32(at: offset) }
 
-  func read64(at offset: Int, _ order: ByteOrder) -> Int? {
-    order == .big ? big64(at: offset) : little64(at: offset)
-  }
+  func read64(at offset: Int, _ order: ByteOrder) -> Int? { order == .big ? big64(at: offset) : little64(at: offset) }
 
-  func fourCC(at offset: Int) -> FourCC? {
-    big32(at: offset).map { FourCC(code: $0) }
-  }
+  func fourCC(at offset: Int) -> FourCC? { big32(at: offset).map { FourCC(code: $0) } }
 
-  private func holds(_ size: Int, at offset: Int) -> Bool {
-    offset >= 0 && offset <= count - size
-  }
+  private func holds(_ size: Int, at offset: Int) -> Bool { offset >= 0 && offset <= count - size }
 }
 
 /// The four-letter name of a chunk, box or brand.
 struct FourCC: Equatable, Sendable, ExpressibleByStringLiteral {
   let code: Int
 
-  init(code: Int) {
-    self.code = code
-  }
+  init(code: Int) { self.code = code }
 
   init(stringLiteral letters: StaticString) {
     code = letters.withUTF8Buffer { unsafe $0.reduce(0) { $0 << 8 | Int($1) } }

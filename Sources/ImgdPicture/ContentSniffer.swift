@@ -26,8 +26,8 @@ enum ContentSniffer {
     let start = Start(bytes, limit: textLimit)
     guard start.isText else { return nil }
     let markup = [
-      ("<!doctype html", "an HTML page"), ("<html", "an HTML page"), ("<svg", "an SVG drawing"),
-      ("{", "JSON"), ("[", "JSON"),
+      ("<!doctype html", "an HTML page"), ("<html", "an HTML page"), ("<svg", "an SVG drawing"), ("{", "JSON"),
+      ("[", "JSON"),
     ]
     if let known = markup.first(where: { start.text.hasPrefix($0.0) }) { return known.1 }
     guard start.text.hasPrefix("<?xml") || start.text.hasPrefix("<!--") else { return "text" }

@@ -40,7 +40,5 @@ package enum PictureFormat: UInt8, Sendable, CaseIterable {
   }
 
   /// The usual file name extension, without the dot.
-  package var fileExtension: String {
-    self == .jpeg ? "jpg" : name
-  }
+  package var fileExtension: String { self == .jpeg ? "jpg" : name }
 }

@@ -21,9 +21,7 @@ package enum PictureProbe {
   ///
   /// - Throws: `NotAPicture` with a guess about the content, or with the fault.
   package static func recognise(_ bytes: Span<UInt8>) throws(NotAPicture) -> PictureMeasures {
-    guard let measure = reader(for: bytes) else {
-      throw NotAPicture(reason: ContentSniffer.description(of: bytes))
-    }
+    guard let measure = reader(for: bytes) else { throw NotAPicture(reason: ContentSniffer.description(of: bytes)) }
     return try measure(bytes).checked()
   }
 

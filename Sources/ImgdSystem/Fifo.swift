@@ -11,10 +11,7 @@ package struct Fifo<Element> {
   package init() {}
 
   /// The element `index` places after the first; nil beyond the last.
-  @inline(__always)
-  package subscript(index: Int) -> Element? {
-    head + index < items.count ? items[head + index] : nil
-  }
+  @inline(__always) package subscript(index: Int) -> Element? { head + index < items.count ? items[head + index] : nil }
 
   /// The oldest element.
   package var first: Element? { self[0] }
@@ -26,9 +23,7 @@ package struct Fifo<Element> {
   package var all: [Element] { items[head...].compactMap { $0 } }
 
   /// Adds an element at the end.
-  package mutating func append(_ element: Element) {
-    items.append(element)
-  }
+  package mutating func append(_ element: Element) { items.append(element) }
 
   /// Removes the oldest element; nil when there is none.
   package mutating func popFirst() -> Element? {

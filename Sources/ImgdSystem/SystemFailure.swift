@@ -18,7 +18,5 @@ package struct SystemFailure: Error, CustomStringConvertible {
 
   package var reason: String { unsafe String(cString: strerror(errno)) }
 
-  package var description: String {
-    subject.isEmpty ? "\(call): \(reason)" : "\(call) \(subject): \(reason)"
-  }
+  package var description: String { subject.isEmpty ? "\(call): \(reason)" : "\(call) \(subject): \(reason)" }
 }

@@ -9,8 +9,7 @@ package struct OwnFields: Sendable {
 
   /// Fields that would be more than one line are left out.
   package init(userAgent: String = "imgd", accept: String = "image/*,*/*;q=0.5") {
-    fields = [HeaderField("User-Agent", userAgent), HeaderField("Accept", accept)]
-      .filter(\.isOneLine)
+    fields = [HeaderField("User-Agent", userAgent), HeaderField("Accept", accept)].filter(\.isOneLine)
     lines = fields.map(\.line) + Self.closingLines
   }
 }

@@ -33,9 +33,9 @@ package final class TransferEngine: Sendable {
   private static let isCurlReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
   /// Starts the thread; `report` is called on it, in order, and must not wait.
-  package static func start(
-    settings: TransferSettings, report: @escaping @Sendable (TransferEvent) -> Void
-  ) throws(SystemFailure) -> TransferEngine {
+  package static func start(settings: TransferSettings, report: @escaping @Sendable (TransferEvent) -> Void)
+    throws(SystemFailure) -> TransferEngine
+  {
     try start(settings: settings, lookUp: NameAnswer.fromSystem, report: report)
   }
 
@@ -49,18 +49,15 @@ package final class TransferEngine: Sendable {
     let (thread, mailbox) = try LoopThread.start(name: "imgd-transfer") {
       (loop: EventLoop) throws(SystemFailure) -> Mailbox<TransferMessage> in
       let table = try TransferTable(
-        loop: loop, settings: settings,
-        names: NameResolver(loop: loop, count: count, lookUp: lookUp),
-        count: count, report: report)
+        loop: loop, settings: settings, names: NameResolver(loop: loop, count: count, lookUp: lookUp), count: count,
+        report: report)
       return try loop.makeMailbox { message in table.receive(message) }
     }
     return TransferEngine(thread: thread, mailbox: mailbox, count: count)
   }
 
   /// Begins a transfer; all its events carry the order's serial.
-  package func begin(_ order: TransferOrder) {
-    mailbox.post(.begin(order))
-  }
+  package func begin(_ order: TransferOrder) { mailbox.post(.begin(order)) }
 
   /// Changes the limits of a transfer, if it is still under way; the deadline counts from its beginning.
   package func adjust(serial: UInt64, maxBytes: Int, deadline: Duration) {
@@ -68,27 +65,19 @@ package final class TransferEngine: Sendable {
   }
 
   /// Ends a transfer without an event; events already on their way may still arrive.
-  package func abort(serial: UInt64) {
-    mailbox.post(.abort(serial: serial))
-  }
+  package func abort(serial: UInt64) { mailbox.post(.abort(serial: serial)) }
 
   /// Applies new settings to transfers that begin from now on.
-  package func apply(_ settings: TransferSettings) {
-    mailbox.post(.apply(settings))
-  }
+  package func apply(_ settings: TransferSettings) { mailbox.post(.apply(settings)) }
 
   /// Frees the partial bodies that wait to be continued, at most 32 MB.
-  package func dropPartials() {
-    mailbox.post(.dropPartials)
-  }
+  package func dropPartials() { mailbox.post(.dropPartials) }
 
   /// What the engine holds; reading it does not wait for the engine.
   package var holdings: TransferHoldings { count.all }
 
   /// Calls `answer` on the transfer thread, in a tick of its loop.
-  package func askForLife(_ answer: @escaping @Sendable () -> Void) {
-    mailbox.post(.askForLife(answer))
-  }
+  package func askForLife(_ answer: @escaping @Sendable () -> Void) { mailbox.post(.askForLife(answer)) }
 
   /// Aborts everything, ends the thread and waits for its end. Not to be called from `report`.
   package func stop() {

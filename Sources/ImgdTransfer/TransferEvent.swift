@@ -36,9 +36,7 @@ package struct TransferResult: Sendable {
   /// The size of the body, decoded.
   package var bytesReceived: Int { payload.count }
 
-  package init(
-    payload: Payload, head: ResponseHead, retries: Int, resumedFrom: Int = 0, expected: Int?
-  ) {
+  package init(payload: Payload, head: ResponseHead, retries: Int, resumedFrom: Int = 0, expected: Int?) {
     self.payload = payload
     self.head = head
     self.retries = retries
@@ -77,7 +75,5 @@ package struct ResponseHead: Sendable, Equatable {
   }
 
   /// The value of a header, by its lower-case name.
-  package subscript(name: String) -> String? {
-    headers.first { $0.name == name }?.value
-  }
+  package subscript(name: String) -> String? { headers.first { $0.name == name }?.value }
 }

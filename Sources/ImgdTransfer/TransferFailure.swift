@@ -56,7 +56,5 @@ package struct TransferFailure: Error, Sendable {
 
   /// Whether a status is about the moment rather than the thing that was asked for: the same
   /// request may succeed when it is made again soon.
-  package static func isTransient(status: Int) -> Bool {
-    [408, 425, 429, 500, 502, 503, 504].contains(status)
-  }
+  package static func isTransient(status: Int) -> Bool { [408, 425, 429, 500, 502, 503, 504].contains(status) }
 }

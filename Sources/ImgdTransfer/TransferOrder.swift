@@ -34,9 +34,7 @@ package struct TransferOrder: Sendable {
   }
 
   /// Whether the request is conditional, so that 304 is a valid answer.
-  var isConditional: Bool {
-    headers.contains { Self.conditions.contains($0.name.lowercased()) }
-  }
+  var isConditional: Bool { headers.contains { Self.conditions.contains($0.name.lowercased()) } }
 
   private static let conditions: Set<String> = ["if-none-match", "if-modified-since"]
 
@@ -45,13 +43,11 @@ package struct TransferOrder: Sendable {
   var isResumable: Bool {
     !headers.contains { field in
       let name = field.name.lowercased()
-      return name.hasPrefix("if-") || name == "range"
-        || name == "cache-control" && Self.forbidsStoring(field.value)
+      return name.hasPrefix("if-") || name == "range" || name == "cache-control" && Self.forbidsStoring(field.value)
     }
   }
 
   private static func forbidsStoring(_ cacheControl: String) -> Bool {
-    cacheControl.lowercased().split { $0 == "," || $0 == " " || $0 == "\t" }
-      .contains { $0.hasPrefix("no-store") }
+    cacheControl.lowercased().split { $0 == "," || $0 == " " || $0 == "\t" }.contains { $0.hasPrefix("no-store") }
   }
 }

@@ -13,9 +13,7 @@ package enum TransferPhase: UInt8, Sendable, CaseIterable, Comparable {
   /// The rest of the body.
   case body
 
-  package static func < (left: TransferPhase, right: TransferPhase) -> Bool {
-    left.rawValue < right.rawValue
-  }
+  package static func < (left: TransferPhase, right: TransferPhase) -> Bool { left.rawValue < right.rawValue }
 
   /// The phase in the words of the protocol.
   package var name: String {
@@ -59,7 +57,5 @@ package final class PhaseCell: Sendable {
   var phase: TransferPhase { known ?? .connect }
 
   /// Called by the engine alone, from the beginning of the transfer on.
-  package func enter(_ phase: TransferPhase) {
-    value.store(phase.rawValue, ordering: .relaxed)
-  }
+  package func enter(_ phase: TransferPhase) { value.store(phase.rawValue, ordering: .relaxed) }
 }

@@ -8,13 +8,10 @@ struct BoxParser {
   private var linear = false
 
   /// The box of another form; nil when the request has none.
-  static func box(
-    _ fields: RequestFields, in line: Span<UInt8>
-  ) throws(WireError) -> PictureForm.Box? {
+  static func box(_ fields: RequestFields, in line: Span<UInt8>) throws(WireError) -> PictureForm.Box? {
     guard fields.present.contains(.resize) else { return nil }
     guard let members = fields.container(.resize)?.object else {
-      throw fields.wrong(
-        .resize, .text("an object with \(names.joined(separator: ", "))"), in: line)
+      throw fields.wrong(.resize, .text("an object with \(names.joined(separator: ", "))"), in: line)
     }
     var parser = BoxParser()
     for member in members { try parser.read(member) }
@@ -38,23 +35,19 @@ struct BoxParser {
     switch PictureForm.Box.problem(width: width, height: height, fit: fit, crop: crop) {
     case .noSide: throw .field(.resize, "\"resize\" needs \"width\", \"height\" or both")
     case .openSide:
-      throw .field(
-        .resize,
-        "\"resize\" needs both \"width\" and \"height\" where \"fit\" is \"\(fit.rawValue)\"")
-    case .needlessCrop:
-      throw .field(.resize, "\"resize.crop\" is only for \"fit\":\"cover\"")
+      throw .field(.resize, "\"resize\" needs both \"width\" and \"height\" where \"fit\" is \"\(fit.rawValue)\"")
+    case .needlessCrop: throw .field(.resize, "\"resize.crop\" is only for \"fit\":\"cover\"")
     case nil: break
     }
     return PictureForm.Box(
-      width: width, height: height, fit: fit, crop: crop ?? .centre, enlarge: enlarge,
-      linear: linear)
+      width: width, height: height, fit: fit, crop: crop ?? .centre, enlarge: enlarge, linear: linear)
   }
 
   private static let names = ["width", "height", "fit", "crop", "enlarge", "linear"]
 
-  private static func word<Value: RawRepresentable<String> & CaseIterable>(
-    _ member: JSONValue.Member
-  ) throws(WireError) -> Value {
+  private static func word<Value: RawRepresentable<String> & CaseIterable>(_ member: JSONValue.Member) throws(WireError)
+    -> Value
+  {
     guard let value = member.value.string.flatMap(Value.init(rawValue:)) else {
       throw wrong(member, .oneOf(Value.allCases.map { $0.rawValue }))
     }
@@ -67,15 +60,14 @@ struct BoxParser {
   }
 
   private static func side(_ member: JSONValue.Member) throws(WireError) -> Int {
-    guard let side = member.value.integer.flatMap(Int.init(exactly:)),
-      WireLimits.side.contains(side)
-    else { throw wrong(member, .integer(WireLimits.side, of: "pixels")) }
+    guard let side = member.value.integer.flatMap(Int.init(exactly:)), WireLimits.side.contains(side) else {
+      throw wrong(member, .integer(WireLimits.side, of: "pixels"))
+    }
     return side
   }
 
   private static func wrong(_ member: JSONValue.Member, _ wanted: WantedValue) -> WireError {
-    .field(
-      .resize, wanted.complaint(about: "resize.\(member.name)", sent: SentValue(member.value)))
+    .field(.resize, wanted.complaint(about: "resize.\(member.name)", sent: SentValue(member.value)))
   }
 
   private static func unknown(_ name: String) -> WireError {

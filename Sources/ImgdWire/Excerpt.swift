@@ -15,7 +15,6 @@ package enum Excerpt {
     let shown = withoutUserInfo(text)
     guard shown.utf8.count > longest else { return shown }
     let end = shown.utf8.index(shown.startIndex, offsetBy: longest)
-    return shown[..<shown.unicodeScalars.index(before: shown.unicodeScalars.index(after: end))]
-      + "…"
+    return shown[..<shown.unicodeScalars.index(before: shown.unicodeScalars.index(after: end))] + "…"
   }
 }

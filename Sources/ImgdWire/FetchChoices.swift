@@ -62,7 +62,5 @@ package enum Priority: String, CaseIterable, Comparable, Sendable {
   }
 
   /// A priority that is served later is smaller.
-  package static func < (left: Priority, right: Priority) -> Bool {
-    left.rank < right.rank
-  }
+  package static func < (left: Priority, right: Priority) -> Bool { left.rank < right.rank }
 }

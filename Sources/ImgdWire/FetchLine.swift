@@ -31,8 +31,7 @@ package enum FetchLine {
   /// Appends a line, all parts of which are encoded except the numbers: the id, empty for none; the fields before the
   /// numbers, without commas around them; and the rest of the line.
   package static func append(
-    to bytes: inout [UInt8], id: Span<UInt8>, _ numbers: Numbers, facts: Span<UInt8>,
-    ending: Span<UInt8>
+    to bytes: inout [UInt8], id: Span<UInt8>, _ numbers: Numbers, facts: Span<UInt8>, ending: Span<UInt8>
   ) {
     let capacity = frame + id.count + facts.count + ending.count
     bytes.append(addingCapacity: capacity) { (room: inout OutputSpan<UInt8>) in
@@ -140,8 +139,7 @@ extension RequestID {
   }
 
   private func put(_ digits: UInt64) {
-    unsafe UnsafeMutableRawPointer(next)
-      .storeBytes(of: digits.littleEndian, as: UInt64.self)
+    unsafe UnsafeMutableRawPointer(next).storeBytes(of: digits.littleEndian, as: UInt64.self)
   }
 }
 

@@ -25,9 +25,7 @@ package struct FetchRequest: Equatable, Sendable {
   package var http = false
   private var box: ExtrasBox?
 
-  package init(url: String) {
-    self.url = url
-  }
+  package init(url: String) { self.url = url }
 
   /// The rare fields; a request that has none of them has no box for them.
   package var extras: FetchExtras {
@@ -90,9 +88,7 @@ package struct FetchExtras: Equatable, Sendable {
 private final class ExtrasBox: Equatable, Sendable {
   let extras: FetchExtras
 
-  init(_ extras: FetchExtras) {
-    self.extras = extras
-  }
+  init(_ extras: FetchExtras) { self.extras = extras }
 
   static func == (left: ExtrasBox, right: ExtrasBox) -> Bool { left.extras == right.extras }
 }
@@ -112,17 +108,13 @@ package struct RequestHeader: Equatable, Sendable {
 
 extension FetchRequest {
   /// Reads the fields of a line: the usual ones here, the rare ones where they are present.
-  @inline(__always)
-  init(_ fields: RequestFields, in line: Span<UInt8>) throws(WireError) {
+  @inline(__always) init(_ fields: RequestFields, in line: Span<UInt8>) throws(WireError) {
     self.init(url: try fields.required(try fields.url(in: line), .url, of: .fetch))
     // Most fetches have nothing but a URL.
     if !fields.present.isSubset(of: .plainFetch) { try readOptions(fields, in: line) }
   }
 
-  @inline(never)
-  private mutating func readOptions(
-    _ fields: RequestFields, in line: Span<UInt8>
-  ) throws(WireError) {
+  @inline(never) private mutating func readOptions(_ fields: RequestFields, in line: Span<UInt8>) throws(WireError) {
     identifier = try fields.identifier(in: line)
     cache = try fields.word(.cache, default: cache, in: line)
     delivery = try fields.word(.deliver, default: delivery, in: line)
@@ -134,22 +126,17 @@ extension FetchRequest {
     wait = try fields.flag(.wait, default: wait, in: line)
     detach = try fields.flag(.detach, default: detach, in: line)
     http = try fields.flag(.http, default: http, in: line)
-    if !fields.present.isDisjoint(with: .fetchExtras) {
-      try extras.read(fields, in: line)
-    }
+    if !fields.present.isDisjoint(with: .fetchExtras) { try extras.read(fields, in: line) }
   }
 }
 
 extension FetchExtras {
-  fileprivate mutating func read(
-    _ fields: RequestFields, in line: Span<UInt8>
-  ) throws(WireError) {
+  fileprivate mutating func read(_ fields: RequestFields, in line: Span<UInt8>) throws(WireError) {
     receipt = try fields.receipt(in: line)
     slot = try fields.slot(in: line)
     headers = try HeaderParser.headers(fields, in: line)
     form = try Self.form(fields, in: line)
-    timeoutMilliseconds = try fields.integer(
-      .timeoutMilliseconds, WireLimits.timeoutMilliseconds, in: line)
+    timeoutMilliseconds = try fields.integer(.timeoutMilliseconds, WireLimits.timeoutMilliseconds, in: line)
     maxBytes = try fields.integer(.maxBytes, 1...Int.max, in: line)
     tags = try Self.tags(fields, in: line)
     ttl = try fields.integer(.ttl, WireLimits.seconds, in: line)
@@ -157,19 +144,14 @@ extension FetchExtras {
     share = try fields.string(.share, 1...WireLimits.share, in: line)
   }
 
-  private static func form(
-    _ fields: RequestFields, in line: Span<UInt8>
-  ) throws(WireError) -> PictureForm {
+  private static func form(_ fields: RequestFields, in line: Span<UInt8>) throws(WireError) -> PictureForm {
     PictureForm(
-      box: try BoxParser.box(fields, in: line),
-      format: try fields.word(.format, default: .original, in: line),
+      box: try BoxParser.box(fields, in: line), format: try fields.word(.format, default: .original, in: line),
       quality: try fields.integer(.quality, WireLimits.quality, in: line),
       frames: try fields.word(.frames, default: .all, in: line))
   }
 
-  private static func tags(
-    _ fields: RequestFields, in line: Span<UInt8>
-  ) throws(WireError) -> [String] {
+  private static func tags(_ fields: RequestFields, in line: Span<UInt8>) throws(WireError) -> [String] {
     guard fields.present.contains(.tags) else { return [] }
     guard let items = fields.container(.tags)?.array, items.count <= WireLimits.tags else {
       let wanted = "an array of at most \(WireLimits.tags) strings of 1 to \(WireLimits.tag) bytes"
@@ -181,9 +163,7 @@ extension FetchExtras {
         let wanted = WantedValue.string(1...WireLimits.tag)
         throw .field(.tags, wanted.complaint(about: "tags[\(tags.count)]", sent: SentValue(item)))
       }
-      guard !tag.utf8.contains(0) else {
-        throw .holdsNUL(.tags, at: "tags[\(tags.count)]")
-      }
+      guard !tag.utf8.contains(0) else { throw .holdsNUL(.tags, at: "tags[\(tags.count)]") }
       tags.append(tag)
     }
     return tags

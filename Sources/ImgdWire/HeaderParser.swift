@@ -2,25 +2,19 @@
 /// how the message is framed, routed or cached without the daemon's knowledge.
 enum HeaderParser {
   private static let forbidden: Set<String> = [
-    "host", "content-length", "range", "if-range", "connection", "keep-alive", "te", "trailer",
-    "transfer-encoding", "upgrade", "expect", "accept-encoding",
+    "host", "content-length", "range", "if-range", "connection", "keep-alive", "te", "trailer", "transfer-encoding",
+    "upgrade", "expect", "accept-encoding",
   ]
 
-  static func headers(
-    _ fields: RequestFields, in line: Span<UInt8>
-  ) throws(WireError) -> [RequestHeader] {
+  static func headers(_ fields: RequestFields, in line: Span<UInt8>) throws(WireError) -> [RequestHeader] {
     guard fields.present.contains(.headers) else { return [] }
-    guard let members = fields.container(.headers)?.object, members.count <= WireLimits.headers
-    else {
-      throw fields.wrong(
-        .headers, .text("an object of at most \(WireLimits.headers) strings"), in: line)
+    guard let members = fields.container(.headers)?.object, members.count <= WireLimits.headers else {
+      throw fields.wrong(.headers, .text("an object of at most \(WireLimits.headers) strings"), in: line)
     }
     var headers: [RequestHeader] = []
     var names = KeySet()
     for member in members {
-      guard names.insert(member.name.lowercased()) else {
-        throw refusal(of: member.name, "which is there twice")
-      }
+      guard names.insert(member.name.lowercased()) else { throw refusal(of: member.name, "which is there twice") }
       headers.append(try header(member))
     }
     return headers
@@ -32,8 +26,7 @@ enum HeaderParser {
     switch problem(name: member.name, value: value ?? "") {
     case .noName: throw refusal(of: member.name, "which is no header name")
     case .ofDaemon: throw refusal(of: member.name, "which only the daemon sets")
-    case .controlCharacter:
-      throw refusal(of: member.name, "whose value has a control character")
+    case .controlCharacter: throw refusal(of: member.name, "whose value has a control character")
     case nil: break
     }
     guard let value else { throw refusal(of: member.name, "whose value is not a string") }
@@ -56,9 +49,7 @@ enum HeaderParser {
     return forbidden.contains(name) || name.utf8.starts(with: "proxy-".utf8)
   }
 
-  private static func isToken(_ name: String) -> Bool {
-    !name.isEmpty && name.utf8.allSatisfy(isTokenByte)
-  }
+  private static func isToken(_ name: String) -> Bool { !name.isEmpty && name.utf8.allSatisfy(isTokenByte) }
 
   /// Whether a value has neither line ends nor other control characters, except tabs.
   private static func isValue(_ value: String) -> Bool {

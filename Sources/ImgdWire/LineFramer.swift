@@ -43,9 +43,7 @@ package struct LineFramer: Sendable {
   /// The bytes that outlive their chunk.
   package var keptBytes: Int { kept.count }
 
-  package init(longestLine: Int = WireLimits.standard.line) {
-    self.longestLine = longestLine
-  }
+  package init(longestLine: Int = WireLimits.standard.line) { self.longestLine = longestLine }
 
   /// Passes on the lines that end in `chunk`; a line without end is kept for the next chunk.
   package mutating func feed(_ chunk: Span<UInt8>, _ take: (borrowing Finding) -> Flow) {
@@ -87,18 +85,16 @@ package struct LineFramer: Sendable {
 
 extension LineFramer {
   /// Passes on the lines of a chunk while nothing is kept.
-  private mutating func cutChunk(
-    _ chunk: Span<UInt8>, _ take: (borrowing Finding) -> Flow
-  ) {
+  private mutating func cutChunk(_ chunk: Span<UInt8>, _ take: (borrowing Finding) -> Flow) {
     let (end, flow) = cut(chunk, from: 0, take)
     let rest = chunk.extracting(end..<chunk.count)
     if flow == .pause { pause(before: rest) } else { lengthen(by: rest, take) }
   }
 
   /// Passes on lines until a pause or the last newline; returns where the rest begins.
-  private mutating func cut(
-    _ bytes: Span<UInt8>, from start: Int, _ take: (borrowing Finding) -> Flow
-  ) -> (end: Int, flow: Flow) {
+  private mutating func cut(_ bytes: Span<UInt8>, from start: Int, _ take: (borrowing Finding) -> Flow) -> (
+    end: Int, flow: Flow
+  ) {
     var start = start
     while let end = Self.newline(in: bytes, from: start) {
       let flow = hand(bytes.extracting(start..<end), take)
@@ -133,9 +129,7 @@ extension LineFramer {
   }
 
   /// Passes on one whole line, unless it is skipped, blank or a comment.
-  private mutating func hand(
-    _ line: Span<UInt8>, _ take: (borrowing Finding) -> Flow
-  ) -> Flow {
+  private mutating func hand(_ line: Span<UInt8>, _ take: (borrowing Finding) -> Flow) -> Flow {
     if isSkipping {
       isSkipping = false
       return .next
@@ -155,14 +149,13 @@ extension LineFramer {
     return nil
   }
 
-  @inline(__always)
-  private static func newline(in chunk: Span<UInt8>, from start: Int) -> Int? {
+  @inline(__always) private static func newline(in chunk: Span<UInt8>, from start: Int) -> Int? {
     guard start < chunk.count else { return nil }
     // memchr stays within the buffer, which lives while the span is borrowed.
     return unsafe chunk.withUnsafeBufferPointer { buffer in
-      guard let base = buffer.baseAddress,
-        let found = unsafe memchr(base + start, 0x0A, buffer.count - start)
-      else { return nil }
+      guard let base = buffer.baseAddress, let found = unsafe memchr(base + start, 0x0A, buffer.count - start) else {
+        return nil
+      }
       return unsafe UnsafeRawPointer(found) - UnsafeRawPointer(base)
     }
   }

@@ -45,18 +45,16 @@ package final class LineShape: Sendable {
   /// Learns from a line; nil for one that is not a fetch, or is written in an unusual way.
   package init?(_ line: Span<UInt8>) {
     var fields = RequestFields()
-    guard case .request(.fetch(let request)) = RequestParser.parse(line).outcome,
-      (try? fields.scan(line)) != nil
-    else { return nil }
+    guard case .request(.fetch(let request)) = RequestParser.parse(line).outcome, (try? fields.scan(line)) != nil else {
+      return nil
+    }
     var parts = Parts(url: fields.token(.url).range, receipt: request.receipt)
     var varying = [(place: parts.url, part: Step.Part.url)]
     if fields.present.contains(.id) {
       parts.id = fields.token(.id).sourceRange
       varying.append((parts.id, .id))
     }
-    if fields.present.contains(.receipt) {
-      varying.append((fields.token(.receipt).range, .receipt))
-    }
+    if fields.present.contains(.receipt) { varying.append((fields.token(.receipt).range, .receipt)) }
     varying.sort { $0.place.lowerBound < $1.place.lowerBound }
     var bytes: [UInt8] = []
     var pieces: [Range<Int>] = []
@@ -90,10 +88,9 @@ package final class LineShape: Sendable {
     }
   }
 
-  @inline(__always)
-  private func parts(
-    of line: UnsafeBufferPointer<UInt8>, _ fixed: UnsafeBufferPointer<UInt8>
-  ) -> Parts? {
+  @inline(__always) private func parts(of line: UnsafeBufferPointer<UInt8>, _ fixed: UnsafeBufferPointer<UInt8>)
+    -> Parts?
+  {
     var parts = Parts()
     var (start, end) = (0, line.count)
     front: for index in front.indices {
@@ -108,9 +105,7 @@ package final class LineShape: Sendable {
         parts.id = start..<next
         start = next
       case .receipt:
-        guard unsafe line.readReceipt(start..<start + ReceiptID.textLength, &parts.receipt) else {
-          return nil
-        }
+        guard unsafe line.readReceipt(start..<start + ReceiptID.textLength, &parts.receipt) else { return nil }
         start += ReceiptID.textLength
       }
     }
@@ -126,9 +121,7 @@ package final class LineShape: Sendable {
         parts.id = next..<end
         end = next
       case .receipt:
-        guard unsafe line.readReceipt(end - ReceiptID.textLength..<end, &parts.receipt) else {
-          return nil
-        }
+        guard unsafe line.readReceipt(end - ReceiptID.textLength..<end, &parts.receipt) else { return nil }
         end -= ReceiptID.textLength
       }
     }
@@ -150,18 +143,15 @@ extension LineShape: Hashable {
     hasher.combine(fixed)
   }
 
-  private var steps: [Step] {
-    front.indices.map { front[$0] } + back.indices.map { back[$0] }
-  }
+  private var steps: [Step] { front.indices.map { front[$0] } + back.indices.map { back[$0] } }
 }
 
 // The callers have made sure that all loads are below the count.
 extension UnsafeBufferPointer<UInt8> {
   /// Whether these bytes have `part` of `other` at an offset; both must be long enough.
-  @inline(__always)
-  fileprivate func has(
-    _ other: UnsafeBufferPointer<UInt8>, _ part: Range<Int>, at offset: Int
-  ) -> Bool {
+  @inline(__always) fileprivate func has(_ other: UnsafeBufferPointer<UInt8>, _ part: Range<Int>, at offset: Int)
+    -> Bool
+  {
     let (count, start) = (part.count, part.lowerBound)
     // The last word may overlap the one before it, so that no byte is left over.
     if count >= 8 {
@@ -176,29 +166,22 @@ extension UnsafeBufferPointer<UInt8> {
     }
     if count >= 4 {
       let rest = count &- 4
-      return unsafe half(offset) == other.half(start)
-        && half(offset &+ rest) == other.half(start &+ rest)
+      return unsafe half(offset) == other.half(start) && half(offset &+ rest) == other.half(start &+ rest)
     }
-    for index in 0..<count {
-      guard unsafe self[offset &+ index] == other[start &+ index] else { return false }
-    }
+    for index in 0..<count { guard unsafe self[offset &+ index] == other[start &+ index] else { return false } }
     return true
   }
 
   /// Reads the receipt at a place; false if there is none, or if the place goes beyond either end.
-  @inline(__always)
-  fileprivate func readReceipt(_ place: Range<Int>, _ receipt: inout ReceiptID?) -> Bool {
+  @inline(__always) fileprivate func readReceipt(_ place: Range<Int>, _ receipt: inout ReceiptID?) -> Bool {
     guard place.lowerBound >= 0, place.upperBound <= count else { return false }
     receipt = unsafe ReceiptID(Span(_unsafeElements: extracting(place)))
     return receipt != nil
   }
 
   /// Whether a part, of at least one byte, is the text of a string that is written without any escape.
-  @inline(__always)
-  fileprivate func isPlain(_ part: Range<Int>) -> Bool {
-    guard part.count >= 8 else {
-      return part.allSatisfy { unsafe PlainText.isPlain(self[$0]) }
-    }
+  @inline(__always) fileprivate func isPlain(_ part: Range<Int>) -> Bool {
+    guard part.count >= 8 else { return part.allSatisfy { unsafe PlainText.isPlain(self[$0]) } }
     let last = part.upperBound &- 8
     var marks: UInt64 = 0
     var index = part.lowerBound
@@ -209,13 +192,11 @@ extension UnsafeBufferPointer<UInt8> {
     return unsafe (marks | PlainText.marks(word(last))) & PlainText.tops == 0
   }
 
-  @inline(__always)
-  private func word(_ offset: Int) -> UInt64 {
+  @inline(__always) private func word(_ offset: Int) -> UInt64 {
     unsafe UnsafeRawBufferPointer(self).loadUnaligned(fromByteOffset: offset, as: UInt64.self)
   }
 
-  @inline(__always)
-  private func half(_ offset: Int) -> UInt32 {
+  @inline(__always) private func half(_ offset: Int) -> UInt32 {
     unsafe UnsafeRawBufferPointer(self).loadUnaligned(fromByteOffset: offset, as: UInt32.self)
   }
 }

@@ -9,8 +9,7 @@ struct ShortName: Equatable {
   /// The name that `text` spells; nil when it is longer than any known name.
   ///
   /// The rest is filled with zero bytes, which accepted text cannot hold.
-  @inline(__always)
-  init?(_ text: Span<UInt8>) {
+  @inline(__always) init?(_ text: Span<UInt8>) {
     guard text.count <= Self.longest else { return nil }
     var (low, high): (UInt64, UInt64) = (0, 0)
     for index in 0..<min(text.count, 8) { low = low << 8 | UInt64(text[index]) }
@@ -20,8 +19,7 @@ struct ShortName: Equatable {
   }
 
   /// A literal of at most eight bytes, which the compiler folds into a number.
-  @inline(__always)
-  init(_ text: StaticString) {
+  @inline(__always) init(_ text: StaticString) {
     var low: UInt64 = 0
     for index in 0..<text.utf8CodeUnitCount {
       // The index is below the static string's own length.
@@ -37,32 +35,22 @@ struct NameTable<Name: CaseIterable & Sendable>: Sendable {
   private let entries: [(name: ShortName, value: Name)]
 
   init(_ spelling: (Name) -> String) {
-    entries = Name.allCases.compactMap { value in
-      ShortName(Array(spelling(value).utf8).span).map { ($0, value) }
-    }
+    entries = Name.allCases.compactMap { value in ShortName(Array(spelling(value).utf8).span).map { ($0, value) } }
   }
 
-  @inline(__always)
-  subscript(_ name: ShortName) -> Name? {
+  @inline(__always) subscript(_ name: ShortName) -> Name? {
     for entry in entries where entry.name == name { return entry.value }
     return nil
   }
 }
 
-extension NameTable where Name: RawRepresentable<String> {
-  init() {
-    self.init { $0.rawValue }
-  }
-}
+extension NameTable where Name: RawRepresentable<String> { init() { self.init { $0.rawValue } } }
 
 /// Values whose names on the wire are looked up in a table.
-protocol WireNamed: CaseIterable, RawRepresentable<String>, Sendable {
-  static var table: NameTable<Self> { get }
-}
+protocol WireNamed: CaseIterable, RawRepresentable<String>, Sendable { static var table: NameTable<Self> { get } }
 
 extension WireNamed {
-  @inline(__always)
-  static func named(_ token: JSONToken, in line: Span<UInt8>) -> Self? {
+  @inline(__always) static func named(_ token: JSONToken, in line: Span<UInt8>) -> Self? {
     if token.isEscaped { return Self(rawValue: token.string(in: line)) }
     return ShortName(line.extracting(token.range)).flatMap { table[$0] }
   }

@@ -5,14 +5,10 @@
 /// The form in which a picture is wanted: as its origin sends it, or another that is made of it.
 package struct PictureForm: Hashable, Sendable {
   /// How a picture of other proportions fits a box: inside it, covering it, or stretched to it.
-  package enum Fit: String, CaseIterable, Sendable {
-    case contain, cover, fill
-  }
+  package enum Fit: String, CaseIterable, Sendable { case contain, cover, fill }
 
   /// The part of the picture that `cover` keeps.
-  package enum Crop: String, CaseIterable, Sendable {
-    case centre, attention
-  }
+  package enum Crop: String, CaseIterable, Sendable { case centre, attention }
 
   /// The size that it is fitted into; nil for its own.
   package var box: Box?
@@ -21,10 +17,7 @@ package struct PictureForm: Hashable, Sendable {
   package var quality: Int?
   package var frames = FrameChoice.all
 
-  package init(
-    box: Box? = nil, format: OutputFormat = .original, quality: Int? = nil,
-    frames: FrameChoice = .all
-  ) {
+  package init(box: Box? = nil, format: OutputFormat = .original, quality: Int? = nil, frames: FrameChoice = .all) {
     self.box = box
     self.format = format
     self.quality = quality
@@ -46,8 +39,7 @@ package struct PictureForm: Hashable, Sendable {
     package var linear: Bool
 
     package init(
-      width: Int?, height: Int?, fit: Fit = .contain, crop: Crop = .centre, enlarge: Bool = false,
-      linear: Bool = false
+      width: Int?, height: Int?, fit: Fit = .contain, crop: Crop = .centre, enlarge: Bool = false, linear: Bool = false
     ) {
       self.width = width
       self.height = height
@@ -73,9 +65,7 @@ extension PictureForm.Box {
   }
 
   /// What is wrong with values that were given for a box; nil if they make one.
-  package static func problem(
-    width: Int?, height: Int?, fit: PictureForm.Fit, crop: PictureForm.Crop?
-  ) -> Problem? {
+  package static func problem(width: Int?, height: Int?, fit: PictureForm.Fit, crop: PictureForm.Crop?) -> Problem? {
     if width == nil, height == nil { return .noSide }
     if fit != .contain, width == nil || height == nil { return .openSide }
     return crop == nil || fit == .cover ? nil : .needlessCrop
@@ -85,21 +75,19 @@ extension PictureForm.Box {
 /// The sides of a size as people write it: `300x200`, `300x`, `x200`.
 package enum SidesText {
   /// Both sides or one of them; nil for any other text, and where a side is out of range.
-  package static func sides(
-    of text: String, within range: ClosedRange<Int> = WireLimits.side
-  ) -> (width: Int?, height: Int?)? {
+  package static func sides(of text: String, within range: ClosedRange<Int> = WireLimits.side) -> (
+    width: Int?, height: Int?
+  )? {
     let parts = text.utf8.split(separator: UInt8(ascii: "x"), omittingEmptySubsequences: false)
     guard parts.count == 2 else { return nil }
     let sides = parts.map { side(Substring($0), within: range) }
-    guard parts[0].isEmpty || sides[0] != nil, parts[1].isEmpty || sides[1] != nil,
-      sides[0] != nil || sides[1] != nil
+    guard parts[0].isEmpty || sides[0] != nil, parts[1].isEmpty || sides[1] != nil, sides[0] != nil || sides[1] != nil
     else { return nil }
     return (sides[0], sides[1])
   }
 
   private static func side(_ text: Substring, within range: ClosedRange<Int>) -> Int? {
-    guard text.utf8.allSatisfy({ 48...57 ~= $0 }), let side = Int(text), range.contains(side)
-    else { return nil }
+    guard text.utf8.allSatisfy({ 48...57 ~= $0 }), let side = Int(text), range.contains(side) else { return nil }
     return side
   }
 }
@@ -107,11 +95,7 @@ package enum SidesText {
 // MARK: Words
 
 /// The encoding in which a picture is wanted.
-package enum OutputFormat: String, CaseIterable, Sendable {
-  case original, jpeg, png, webp, avif
-}
+package enum OutputFormat: String, CaseIterable, Sendable { case original, jpeg, png, webp, avif }
 
 /// The frames of an animation that another form of it keeps.
-package enum FrameChoice: String, CaseIterable, Sendable {
-  case all, first
-}
+package enum FrameChoice: String, CaseIterable, Sendable { case all, first }

@@ -34,12 +34,9 @@ extension Request.Command {
   /// A request as it may be sent. None does harm when it is copied.
   var example: String {
     switch self {
-    case .fetch, .query, .purge:
-      #"{"cmd":"\#(rawValue)","url":"https://example.org/a.jpg"}"#
-    case .cancel, .wait:
-      #"{"cmd":"\#(rawValue)","receipt":"5d0c9b7e-2a43-4b57-9a57-2c2e3c9e1b11"}"#
-    case .list, .slots, .stats, .entries, .subscribe, .hello, .ping, .config, .reload:
-      #"{"cmd":"\#(rawValue)"}"#
+    case .fetch, .query, .purge: #"{"cmd":"\#(rawValue)","url":"https://example.org/a.jpg"}"#
+    case .cancel, .wait: #"{"cmd":"\#(rawValue)","receipt":"5d0c9b7e-2a43-4b57-9a57-2c2e3c9e1b11"}"#
+    case .list, .slots, .stats, .entries, .subscribe, .hello, .ping, .config, .reload: #"{"cmd":"\#(rawValue)"}"#
     }
   }
 }

@@ -52,8 +52,7 @@ extension PurgeRequest {
     let schemes = ["http://", "https://"]
     if schemes.contains(where: { $0.utf8.starts(with: bytes) }) { return nil }
     guard let scheme = schemes.first(where: { bytes.starts(with: $0.utf8) }) else {
-      return "\(shown) is the beginning of no URL here: those begin with http:// or https://, "
-        + "in lower case"
+      return "\(shown) is the beginning of no URL here: those begin with http:// or https://, " + "in lower case"
     }
     let rest = bytes[scheme.utf8.count...]
     let host = rest.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
@@ -65,14 +64,11 @@ extension PurgeRequest {
       return "\(shown) has a user name in it, and no URL here has one: leave it out"
     }
     guard host.allSatisfy({ isHostByte($0) || isBracketByte($0) }) else {
-      return "\(shown) has characters that no host has: write the host in lower case, "
-        + "as a URL has it"
+      return "\(shown) has characters that no host has: write the host in lower case, " + "as a URL has it"
     }
     let isWhole = host.endIndex < rest.endIndex
     let usual = scheme == "http://" ? ":80" : ":443"
-    if isWhole, host.count > usual.utf8.count,
-      host.suffix(usual.utf8.count).elementsEqual(usual.utf8)
-    {
+    if isWhole, host.count > usual.utf8.count, host.suffix(usual.utf8.count).elementsEqual(usual.utf8) {
       return "\(shown) has the port that \(scheme) has by itself: URLs here leave it out"
     }
     return problem(ofPath: rest[host.endIndex...], shown)
@@ -81,8 +77,7 @@ extension PurgeRequest {
   /// Why no URL in its canonical form has this path after its host; nil if one can.
   private static func problem(ofPath path: ArraySlice<UInt8>, _ shown: String) -> String? {
     if path.contains(where: { $0 <= 0x20 || $0 >= 0x7F }) {
-      return "\(shown) has characters that URLs here have as %20 and the like: "
-        + "write it as entries shows it"
+      return "\(shown) has characters that URLs here have as %20 and the like: " + "write it as entries shows it"
     }
     if path.contains(UInt8(ascii: "#")) {
       return "\(shown) has a fragment, and URLs here have none: leave out what begins with the #"
@@ -90,11 +85,8 @@ extension PurgeRequest {
     let names = path.prefix { $0 != UInt8(ascii: "?") }.split(
       separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
     // The last name may be incomplete.
-    if names.dropLast().contains(where: {
-      $0.elementsEqual(".".utf8) || $0.elementsEqual("..".utf8)
-    }) {
-      return
-        "\(shown) has /./ or /../ in it, and URLs here have neither: write the path that it leads to"
+    if names.dropLast().contains(where: { $0.elementsEqual(".".utf8) || $0.elementsEqual("..".utf8) }) {
+      return "\(shown) has /./ or /../ in it, and URLs here have neither: write the path that it leads to"
     }
     return nil
   }
@@ -111,6 +103,4 @@ private func isHostByte(_ byte: UInt8) -> Bool {
 /// Whether a byte belongs to a port or to an IPv6 address.
 private func isBracketByte(_ byte: UInt8) -> Bool { "[]:".utf8.contains(byte) }
 
-private func lowerCase(_ byte: UInt8) -> UInt8 {
-  byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte
-}
+private func lowerCase(_ byte: UInt8) -> UInt8 { byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte }

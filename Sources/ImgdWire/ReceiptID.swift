@@ -15,16 +15,13 @@ package struct ReceiptID: Hashable, Sendable, CustomStringConvertible {
 
   /// A version 4 UUID of 128 random bits, six of which are overwritten.
   package static func random(using words: (UInt64, UInt64)) -> ReceiptID {
-    ReceiptID(
-      high: words.0 & ~0xF000 | 0x4000,
-      low: words.1 & ~(0b11 << 62) | 0b10 << 62)
+    ReceiptID(high: words.0 & ~0xF000 | 0x4000, low: words.1 & ~(0b11 << 62) | 0b10 << 62)
   }
 
   /// Reads the 8-4-4-4-12 form in either case; any version is accepted.
   package init?(_ text: Span<UInt8>) {
     let hyphen = UInt8(ascii: "-")
-    guard text.count == Self.textLength, text[8] == hyphen, text[13] == hyphen,
-      text[18] == hyphen, text[23] == hyphen
+    guard text.count == Self.textLength, text[8] == hyphen, text[13] == hyphen, text[18] == hyphen, text[23] == hyphen
     else { return nil }
     // The hyphens in the middle of eight digits are passed over.
     let digits = unsafe text.withUnsafeBytes { bytes in
@@ -32,22 +29,17 @@ package struct ReceiptID: Hashable, Sendable, CustomStringConvertible {
         // All offsets are at least eight bytes before the end.
         unsafe UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
       }
-      let joined = { (first: Int, second: Int) in
-        word(first) & 0xFFFF_FFFF | word(second) << 32
-      }
+      let joined = { (first: Int, second: Int) in word(first) & 0xFFFF_FFFF | word(second) << 32 }
       return (word(0), joined(9, 14), joined(19, 24), word(28))
     }
-    guard let first = Hexadecimal.number(of: digits.0),
-      let second = Hexadecimal.number(of: digits.1),
+    guard let first = Hexadecimal.number(of: digits.0), let second = Hexadecimal.number(of: digits.1),
       let third = Hexadecimal.number(of: digits.2), let last = Hexadecimal.number(of: digits.3)
     else { return nil }
     self.init(high: first << 32 | second, low: third << 32 | last)
   }
 
   /// Reads the 8-4-4-4-12 form from a string.
-  package init?(_ text: String) {
-    self.init(Array(text.utf8).span)
-  }
+  package init?(_ text: String) { self.init(Array(text.utf8).span) }
 
   /// Appends the canonical text.
   package func append(to bytes: inout [UInt8]) {

@@ -85,9 +85,7 @@ package enum ReplyCode: String, CaseIterable, Sendable {
   /// Whether the same request may succeed later.
   package var isRetryable: Bool {
     switch self {
-    case .tooManyRequests, .queueFull, .shuttingDown, .dns, .connect, .timeout, .truncated,
-      .diskFull:
-      true
+    case .tooManyRequests, .queueFull, .shuttingDown, .dns, .connect, .timeout, .truncated, .diskFull: true
     default: false
     }
   }

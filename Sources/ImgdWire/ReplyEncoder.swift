@@ -9,8 +9,7 @@ package enum ReplyEncoder {
 
   /// Begins an event line; the fields follow, then `end`.
   package static func begin(
-    id: RequestID = .none, event: StaticString, receipt: ReceiptID? = nil,
-    into json: inout JSONWriter
+    id: RequestID = .none, event: StaticString, receipt: ReceiptID? = nil, into json: inout JSONWriter
   ) {
     json.beginObject()
     field(id, into: &json)
@@ -26,9 +25,7 @@ package enum ReplyEncoder {
   }
 
   /// A whole terminal line for an error.
-  package static func failure(
-    id: RequestID, receipt: ReceiptID? = nil, error: WireError, into json: inout JSONWriter
-  ) {
+  package static func failure(id: RequestID, receipt: ReceiptID? = nil, error: WireError, into json: inout JSONWriter) {
     begin(id: id, ok: false, into: &json)
     if let receipt { json.field("receipt", receipt) }
     self.error(error, into: &json)

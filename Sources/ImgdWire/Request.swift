@@ -71,16 +71,12 @@ package struct WaitRequest: Equatable, Sendable {
 }
 
 /// One of the two caches.
-package enum Tier: String, CaseIterable, Sendable {
-  case memory, disk
-}
+package enum Tier: String, CaseIterable, Sendable { case memory, disk }
 
 /// The entries to remove: those that match every given filter, or all when there is none.
 package struct PurgeRequest: Equatable, Sendable {
   /// The tiers that a purge empties.
-  package enum Scope: String, CaseIterable, Sendable {
-    case all, memory, disk
-  }
+  package enum Scope: String, CaseIterable, Sendable { case all, memory, disk }
 
   package var tier = Scope.all
   package var url: String?
@@ -97,9 +93,7 @@ package struct PurgeRequest: Equatable, Sendable {
   /// Marks the entries stale instead of removing them.
   package var soft = false
 
-  package init(url: String? = nil) {
-    self.url = url
-  }
+  package init(url: String? = nil) { self.url = url }
 }
 
 /// One page of a list.
@@ -120,9 +114,7 @@ package struct EntriesRequest: Equatable, Sendable {
   package var page: PageRequest
   package var prefix: String?
 
-  package init(
-    tier: Tier = .memory, prefix: String? = nil, page: PageRequest = PageRequest(limit: 100)
-  ) {
+  package init(tier: Tier = .memory, prefix: String? = nil, page: PageRequest = PageRequest(limit: 100)) {
     self.tier = tier
     self.page = page
     self.prefix = prefix
@@ -133,9 +125,7 @@ package struct EntriesRequest: Equatable, Sendable {
 package struct Topics: OptionSet, Hashable, Sendable {
   package let rawValue: UInt8
 
-  package init(rawValue: UInt8) {
-    self.rawValue = rawValue
-  }
+  package init(rawValue: UInt8) { self.rawValue = rawValue }
 
   package static let jobs = Topics(rawValue: 1)
   package static let cache = Topics(rawValue: 2)
@@ -154,9 +144,7 @@ package struct Topics: OptionSet, Hashable, Sendable {
   }
 
   /// The names of these topics on the wire, always in the same order.
-  package var names: [String] {
-    Self.named.filter { contains($0.value) }.map { $0.key }
-  }
+  package var names: [String] { Self.named.filter { contains($0.value) }.map { $0.key } }
 }
 
 /// Asks whether the cache has a picture.

@@ -9,8 +9,7 @@ enum RequestField: UInt8, CaseIterable, Sendable {
 
   /// The field of that name. The three that every fetch has are found without the table, because each
   /// access to the table checks whether it is initialised.
-  @inline(__always)
-  static func named(_ name: ShortName) -> RequestField? {
+  @inline(__always) static func named(_ name: ShortName) -> RequestField? {
     if name == ShortName("cmd") { return .cmd }
     if name == ShortName("url") { return .url }
     if name == ShortName("id") { return .id }
@@ -77,29 +76,16 @@ extension RequestField {
 struct FieldSet: OptionSet, Sendable {
   let rawValue: UInt64
 
-  @inline(__always)
-  init(rawValue: UInt64) {
-    self.rawValue = rawValue
-  }
+  @inline(__always) init(rawValue: UInt64) { self.rawValue = rawValue }
 
-  @inline(__always)
-  init(_ field: RequestField) {
-    rawValue = 1 << UInt64(field.rawValue)
-  }
+  @inline(__always) init(_ field: RequestField) { rawValue = 1 << UInt64(field.rawValue) }
 
-  @inline(__always)
-  func contains(_ field: RequestField) -> Bool {
-    rawValue & FieldSet(field).rawValue != 0
-  }
+  @inline(__always) func contains(_ field: RequestField) -> Bool { rawValue & FieldSet(field).rawValue != 0 }
 
-  init(_ fields: [RequestField]) {
-    rawValue = fields.reduce(0) { $0 | FieldSet($1).rawValue }
-  }
+  init(_ fields: [RequestField]) { rawValue = fields.reduce(0) { $0 | FieldSet($1).rawValue } }
 
   /// The fields in the order of their declaration.
-  var fields: [RequestField] {
-    RequestField.allCases.filter(contains)
-  }
+  var fields: [RequestField] { RequestField.allCases.filter(contains) }
 }
 
 extension Request.Command {
@@ -109,10 +95,7 @@ extension Request.Command {
     case .fetch: Self.fetchFields
     case .cancel: FieldSet([.receipt, .slot, .tag, .all])
     case .wait: FieldSet([.receipt, .deliver])
-    case .purge:
-      FieldSet([
-        .tier, .url, .identifier, .prefix, .host, .tag, .olderThan, .unusedFor, .expired, .soft,
-      ])
+    case .purge: FieldSet([.tier, .url, .identifier, .prefix, .host, .tag, .olderThan, .unusedFor, .expired, .soft])
     case .query: FieldSet([.url, .identifier, .describe])
     case .entries: FieldSet([.tier, .limit, .cursor, .prefix])
     case .subscribe: FieldSet([.events])
@@ -122,16 +105,15 @@ extension Request.Command {
   }
 
   private static let fetchFields = FieldSet([
-    .url, .identifier, .cache, .deliver, .store, .priority, .progress, .events, .wait, .detach,
-    .http,
+    .url, .identifier, .cache, .deliver, .store, .priority, .progress, .events, .wait, .detach, .http,
   ]).union(.fetchExtras)
 }
 
 extension FieldSet {
   /// The rare fields of a fetch, any of which costs the box of extras.
   static let fetchExtras = FieldSet([
-    .receipt, .slot, .headers, .resize, .format, .quality, .frames, .timeoutMilliseconds,
-    .maxBytes, .tags, .ttl, .describe, .share,
+    .receipt, .slot, .headers, .resize, .format, .quality, .frames, .timeoutMilliseconds, .maxBytes, .tags, .ttl,
+    .describe, .share,
   ])
   /// The fields that every request may have.
   static var frame: FieldSet {

@@ -18,48 +18,36 @@ struct RequestFields {
     var unknownName: String?
   }
 
-  var unknownName: String? {
-    @inline(__always) get { rarities?.unknownName }
-  }
+  var unknownName: String? { @inline(__always) get { rarities?.unknownName } }
 
   /// Reads the object that `line` is; fields before a failure stay readable.
   mutating func scan(_ line: Span<UInt8>) throws(JSONSyntaxError) {
     var scanner = JSONScanner()
     try scanner.require(UInt8(ascii: "{"), .value, in: line)
     if !scanner.consume(UInt8(ascii: "}"), in: line) {
-      repeat {
-        try scanField(&scanner, line)
-      } while scanner.consume(UInt8(ascii: ","), in: line)
+      repeat { try scanField(&scanner, line) } while scanner.consume(UInt8(ascii: ","), in: line)
       try scanner.require(UInt8(ascii: "}"), .commaOrBrace, in: line)
     }
     try scanner.requireEnd(in: line)
   }
 
-  @inline(__always)
-  func token(_ field: RequestField) -> JSONToken {
-    tokens[Int(field.rawValue)]
-  }
+  @inline(__always) func token(_ field: RequestField) -> JSONToken { tokens[Int(field.rawValue)] }
 
   /// The value of a field that is an array or an object.
-  func container(_ field: RequestField) -> JSONValue? {
-    rarities?.containers.first { $0.field == field }?.value
-  }
+  func container(_ field: RequestField) -> JSONValue? { rarities?.containers.first { $0.field == field }?.value }
 
-  @inline(__always)
-  private mutating func scanField(
-    _ scanner: inout JSONScanner, _ line: Span<UInt8>
-  ) throws(JSONSyntaxError) {
+  @inline(__always) private mutating func scanField(_ scanner: inout JSONScanner, _ line: Span<UInt8>)
+    throws(JSONSyntaxError)
+  {
     let key = try scanner.key(in: line)
-    guard !key.isEscaped, let name = ShortName(line.extracting(key.range)),
-      let field = RequestField.named(name)
-    else { return try scanUnusualKey(key, &scanner, line) }
+    guard !key.isEscaped, let name = ShortName(line.extracting(key.range)), let field = RequestField.named(name) else {
+      return try scanUnusualKey(key, &scanner, line)
+    }
     try scanValue(of: field, named: key, &scanner, line)
   }
 
-  @inline(__always)
-  private mutating func scanValue(
-    of field: RequestField, named key: JSONToken, _ scanner: inout JSONScanner,
-    _ line: Span<UInt8>
+  @inline(__always) private mutating func scanValue(
+    of field: RequestField, named key: JSONToken, _ scanner: inout JSONScanner, _ line: Span<UInt8>
   ) throws(JSONSyntaxError) {
     guard !present.contains(field) else {
       throw JSONSyntaxError(offset: key.sourceRange.lowerBound, expected: .otherKey)
@@ -75,8 +63,7 @@ struct RequestFields {
   }
 
   /// A key that is no field name: an escaped spelling of one, or an unknown name.
-  @inline(never)
-  private mutating func scanUnusualKey(
+  @inline(never) private mutating func scanUnusualKey(
     _ key: JSONToken, _ scanner: inout JSONScanner, _ line: Span<UInt8>
   ) throws(JSONSyntaxError) {
     let plain = key.unescaped(in: line)
@@ -85,9 +72,7 @@ struct RequestFields {
     }
     let rarities = madeRarities()
     let name = try rarities.unknownNames.insert(key, in: line)
-    if rarities.unknownName == nil, !name.utf8.starts(with: "x_".utf8) {
-      rarities.unknownName = name
-    }
+    if rarities.unknownName == nil, !name.utf8.starts(with: "x_".utf8) { rarities.unknownName = name }
     _ = try scanner.value(in: line, depth: 1)
   }
 
@@ -100,25 +85,21 @@ struct RequestFields {
 
   // MARK: Values by type; absent fields are nil or the default
 
-  @inline(__always)
-  func string(
-    _ field: RequestField, _ lengths: ClosedRange<Int>, in line: Span<UInt8>
-  ) throws(WireError) -> String? {
+  @inline(__always) func string(_ field: RequestField, _ lengths: ClosedRange<Int>, in line: Span<UInt8>)
+    throws(WireError) -> String?
+  {
     guard present.contains(field) else { return nil }
     let token = token(field)
     guard token.kind == .string else { throw wrong(field, .string(lengths), in: line) }
     let string = token.string(in: line)
     guard !token.isEscaped || !string.utf8.contains(0) else { throw .holdsNUL(field) }
-    guard lengths.contains(string.utf8.count) else {
-      throw wrong(field, .string(lengths), in: line)
-    }
+    guard lengths.contains(string.utf8.count) else { throw wrong(field, .string(lengths), in: line) }
     return string
   }
 
-  @inline(__always)
-  func flag(
-    _ field: RequestField, default absent: Bool, in line: Span<UInt8>
-  ) throws(WireError) -> Bool {
+  @inline(__always) func flag(_ field: RequestField, default absent: Bool, in line: Span<UInt8>) throws(WireError)
+    -> Bool
+  {
     guard present.contains(field) else { return absent }
     switch token(field).kind {
     case .true: return true
@@ -127,20 +108,17 @@ struct RequestFields {
     }
   }
 
-  func integer(
-    _ field: RequestField, _ range: ClosedRange<Int>, in line: Span<UInt8>
-  ) throws(WireError) -> Int? {
+  func integer(_ field: RequestField, _ range: ClosedRange<Int>, in line: Span<UInt8>) throws(WireError) -> Int? {
     guard present.contains(field) else { return nil }
-    guard let integer = wholeNumber(field, in: line), let number = Int(exactly: integer),
-      range.contains(number)
-    else { throw wrong(field, .integer(range, of: field.unit), in: line) }
+    guard let integer = wholeNumber(field, in: line), let number = Int(exactly: integer), range.contains(number) else {
+      throw wrong(field, .integer(range, of: field.unit), in: line)
+    }
     return number
   }
 
-  @inline(__always)
-  func word<Value: WireNamed>(
-    _ field: RequestField, default absent: Value, in line: Span<UInt8>
-  ) throws(WireError) -> Value {
+  @inline(__always) func word<Value: WireNamed>(_ field: RequestField, default absent: Value, in line: Span<UInt8>)
+    throws(WireError) -> Value
+  {
     guard present.contains(field) else { return absent }
     let token = token(field)
     guard token.kind == .string, let value = Value.named(token, in: line) else {
@@ -169,28 +147,19 @@ struct RequestFields {
   }
 
   /// The value of a field that the command cannot do without.
-  func required<Value>(
-    _ value: Value?, _ field: RequestField, of command: Request.Command
-  ) throws(WireError) -> Value {
-    guard let value else {
-      throw .field(field, "\"\(command.rawValue)\" needs the field \"\(field.name)\"")
-    }
+  func required<Value>(_ value: Value?, _ field: RequestField, of command: Request.Command) throws(WireError) -> Value {
+    guard let value else { throw .field(field, "\"\(command.rawValue)\" needs the field \"\(field.name)\"") }
     return value
   }
 
   /// The refusal of a value, which is shown as it was sent.
-  @inline(never)
-  func wrong(
-    _ field: RequestField, _ wanted: WantedValue, in line: Span<UInt8>
-  ) -> WireError {
-    .field(
-      field, wanted.complaint(about: field.name, sent: SentValue(token(field), in: line)))
+  @inline(never) func wrong(_ field: RequestField, _ wanted: WantedValue, in line: Span<UInt8>) -> WireError {
+    .field(field, wanted.complaint(about: field.name, sent: SentValue(token(field), in: line)))
   }
 
   // MARK: Fields of several commands
 
-  @inline(__always)
-  func id(in line: Span<UInt8>) throws(WireError) -> RequestID {
+  @inline(__always) func id(in line: Span<UInt8>) throws(WireError) -> RequestID {
     guard present.contains(.id) else { return .none }
     if token(.id).kind == .string {
       let string = token(.id).string(in: line)
@@ -201,8 +170,7 @@ struct RequestFields {
     return .integer(number)
   }
 
-  @inline(__always)
-  func url(in line: Span<UInt8>) throws(WireError) -> String? {
+  @inline(__always) func url(in line: Span<UInt8>) throws(WireError) -> String? {
     guard present.contains(.url) else { return nil }
     let token = token(.url)
     guard token.kind == .string else { throw wrong(.url, .url, in: line) }
@@ -213,19 +181,15 @@ struct RequestFields {
     return url
   }
 
-  @inline(never)
-  private func badURL(_ length: Int) -> WireError {
+  @inline(never) private func badURL(_ length: Int) -> WireError {
     let fault = length == 0 ? "is empty" : "has \(length) bytes"
     let wanted = "\(WantedValue.url.description) of at most \(WireLimits.url) bytes"
     return .field(.url, "\"url\" \(fault); it takes \(wanted)", code: .badURL)
   }
 
-  @inline(__always)
-  func identifier(in line: Span<UInt8>) throws(WireError) -> String? {
+  @inline(__always) func identifier(in line: Span<UInt8>) throws(WireError) -> String? {
     try string(.identifier, 0...WireLimits.identifier, in: line)
   }
 
-  func slot(in line: Span<UInt8>) throws(WireError) -> String? {
-    try string(.slot, 1...WireLimits.slot, in: line)
-  }
+  func slot(in line: Span<UInt8>) throws(WireError) -> String? { try string(.slot, 1...WireLimits.slot, in: line) }
 }

@@ -17,44 +17,29 @@ package enum RequestParser {
       let command = try command(fields, in: line)
       try requireKnown(fields, by: command)
       return ParsedLine(id: id, .request(try CommandParser.request(command, fields, in: line)))
-    } catch {
-      return refusal(error, fields, line)
-    }
+    } catch { return refusal(error, fields, line) }
   }
 
-  @inline(__always)
-  private static func scan(
-    _ line: Span<UInt8>, into fields: inout RequestFields
-  ) throws(WireError) {
+  @inline(__always) private static func scan(_ line: Span<UInt8>, into fields: inout RequestFields) throws(WireError) {
     do throws(JSONSyntaxError) {
-      guard line.count < UInt32.max else {
-        throw JSONSyntaxError(offset: 0, expected: .shorter)
-      }
+      guard line.count < UInt32.max else { throw JSONSyntaxError(offset: 0, expected: .shorter) }
       try fields.scan(line)
-    } catch {
-      throw explain(error, line)
-    }
+    } catch { throw explain(error, line) }
   }
 
   /// A line that is JSON but no object is refused as a bad request, not as bad JSON.
-  @inline(never)
-  private static func explain(_ error: JSONSyntaxError, _ line: Span<UInt8>) -> WireError {
+  @inline(never) private static func explain(_ error: JSONSyntaxError, _ line: Span<UInt8>) -> WireError {
     if error.expected == .value, (try? JSONValue(parsing: line)) != nil {
       return WireError(
-        .badRequest,
-        "the line was \(Excerpt.of(line)); a request is a JSON object such as {\"cmd\":\"hello\"}")
+        .badRequest, "the line was \(Excerpt.of(line)); a request is a JSON object such as {\"cmd\":\"hello\"}")
     }
-    let message =
-      PlainWords(line)?.advice
-      ?? "not JSON at byte \(error.offset): expected \(error.expected.rawValue)"
-    return WireError(
-      .badJSON, message, details: ["offset": .integer(Int64(error.offset))])
+    let message = PlainWords(line)?.advice ?? "not JSON at byte \(error.offset): expected \(error.expected.rawValue)"
+    return WireError(.badJSON, message, details: ["offset": .integer(Int64(error.offset))])
   }
 
-  @inline(never)
-  private static func refusal(
-    _ error: WireError, _ fields: RequestFields, _ line: Span<UInt8>
-  ) -> ParsedLine {
+  @inline(never) private static func refusal(_ error: WireError, _ fields: RequestFields, _ line: Span<UInt8>)
+    -> ParsedLine
+  {
     let id = (try? fields.id(in: line)) ?? .none
     let slot = error.code == .badURL ? try? fields.slot(in: line) : nil
     let receipt = (try? fields.receipt(in: line)) ?? nil
@@ -63,10 +48,9 @@ package enum RequestParser {
     return ParsedLine(id: id, .refused(error), slot: slot, receipt: receipt, url: url)
   }
 
-  @inline(__always)
-  private static func command(
-    _ fields: RequestFields, in line: Span<UInt8>
-  ) throws(WireError) -> Request.Command {
+  @inline(__always) private static func command(_ fields: RequestFields, in line: Span<UInt8>) throws(WireError)
+    -> Request.Command
+  {
     guard fields.present.contains(.cmd) else {
       throw .field(.cmd, "a request needs the field \"cmd\", such as {\"cmd\":\"hello\"}")
     }
@@ -74,17 +58,12 @@ package enum RequestParser {
     guard token.kind == .string else {
       throw fields.wrong(.cmd, .oneOf(Request.Command.allCases.map { $0.rawValue }), in: line)
     }
-    if !token.isEscaped, ShortName(line.extracting(token.range)) == ShortName("fetch") {
-      return .fetch
-    }
-    guard let command = Request.Command.named(token, in: line) else {
-      throw unknownCommand(token, in: line)
-    }
+    if !token.isEscaped, ShortName(line.extracting(token.range)) == ShortName("fetch") { return .fetch }
+    guard let command = Request.Command.named(token, in: line) else { throw unknownCommand(token, in: line) }
     return command
   }
 
-  @inline(never)
-  private static func unknownCommand(_ token: JSONToken, in line: Span<UInt8>) -> WireError {
+  @inline(never) private static func unknownCommand(_ token: JSONToken, in line: Span<UInt8>) -> WireError {
     let sent = SentValue(token, in: line)
     let names = Request.Command.allCases.map { $0.rawValue }
     let advice =
@@ -94,10 +73,9 @@ package enum RequestParser {
   }
 
   /// Refuses fields that the command does not have.
-  @inline(__always)
-  private static func requireKnown(
-    _ fields: RequestFields, by command: Request.Command
-  ) throws(WireError) {
+  @inline(__always) private static func requireKnown(_ fields: RequestFields, by command: Request.Command)
+    throws(WireError)
+  {
     let isPlainFetch = command == .fetch && fields.present.isSubset(of: .plainFetch)
     if isPlainFetch, fields.unknownName == nil { return }
     let foreign = fields.present.subtracting(command.fields).subtracting(.frame)
@@ -106,10 +84,8 @@ package enum RequestParser {
     }
   }
 
-  @inline(never)
-  private static func unknownField(_ name: String, of command: Request.Command) -> WireError {
-    .unknownField(
-      name, of: command.rawValue, known: command.fields.union(.frame).fields.map { $0.name })
+  @inline(never) private static func unknownField(_ name: String, of command: Request.Command) -> WireError {
+    .unknownField(name, of: command.rawValue, known: command.fields.union(.frame).fields.map { $0.name })
   }
 }
 
@@ -131,10 +107,7 @@ package struct ParsedLine: Sendable {
   /// The URL of a refused fetch, if it could be read.
   package let url: String?
 
-  init(
-    id: RequestID, _ outcome: Outcome, slot: String? = nil, receipt: ReceiptID? = nil,
-    url: String? = nil
-  ) {
+  init(id: RequestID, _ outcome: Outcome, slot: String? = nil, receipt: ReceiptID? = nil, url: String? = nil) {
     self.id = id
     self.outcome = outcome
     self.slot = slot

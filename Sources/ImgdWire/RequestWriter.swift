@@ -124,9 +124,7 @@ extension JSONWriter {
   }
 
   /// A word, unless it is the usual one.
-  mutating func word<Word: RawRepresentable<String> & Equatable>(
-    _ field: RequestField, _ value: Word, usual: Word
-  ) {
+  mutating func word<Word: RawRepresentable<String> & Equatable>(_ field: RequestField, _ value: Word, usual: Word) {
     if value != usual { self.field(field, value.rawValue) }
   }
 }

@@ -35,9 +35,7 @@ package enum Timestamp {
     guard bytes.count == 20, bytes[19] == UInt8(ascii: "Z") else { return nil }
     let fields = [0..<4, 5..<7, 8..<10, 11..<13, 14..<16, 17..<19]
     let numbers = fields.compactMap { Int64(String(decoding: bytes[$0], as: UTF8.self)) }
-    guard numbers.count == 6, numbers.allSatisfy({ $0 >= 0 }), (1...12).contains(numbers[1]) else {
-      return nil
-    }
+    guard numbers.count == 6, numbers.allSatisfy({ $0 >= 0 }), (1...12).contains(numbers[1]) else { return nil }
     let days = days(until: numbers[0], numbers[1], numbers[2])
     return days * 86_400 + numbers[3] * 3600 + numbers[4] * 60 + numbers[5]
   }
@@ -52,9 +50,7 @@ package enum Timestamp {
     return year * 365 + leapDays + (month * 153 + 2) / 5 + day - 719_469
   }
 
-  private static func append(
-    _ number: Int, digits: Int, after mark: Unicode.Scalar? = nil, to bytes: inout [UInt8]
-  ) {
+  private static func append(_ number: Int, digits: Int, after mark: Unicode.Scalar? = nil, to bytes: inout [UInt8]) {
     if let mark { bytes.append(UInt8(ascii: mark)) }
     var place = digits == 4 ? 1000 : 10
     while place > 0 {
@@ -70,8 +66,7 @@ package enum Timestamp {
     let sinceMarch = days - 60 + 146_097
     let era = sinceMarch / 146_097
     let dayOfEra = sinceMarch % 146_097
-    let yearOfEra =
-      (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+    let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
     let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
     let monthFromMarch = (5 * dayOfYear + 2) / 153
     let day = dayOfYear - (153 * monthFromMarch + 2) / 5 + 1

@@ -33,8 +33,7 @@ enum WantedValue {
         return "\"\(name)\" was \(sent.excerpt): did you mean \"\(meant)\"?"
       }
     case (.string, ""?): return "\"\(name)\" is empty; it takes \(description)"
-    case (.string, let long?):
-      return "\"\(name)\" has \(long.utf8.count) bytes; it takes \(description)"
+    case (.string, let long?): return "\"\(name)\" has \(long.utf8.count) bytes; it takes \(description)"
     default: break
     }
     return "\"\(name)\" was \(sent.excerpt); it takes \(description)"

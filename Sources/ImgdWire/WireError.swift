@@ -10,17 +10,10 @@ package struct WireError: Error, Equatable, Sendable {
 
   /// `retryable` overrides the default of the code.
   package init(
-    _ code: ReplyCode, _ message: String, details: KeyValuePairs<String, JSONValue> = [:],
-    retryable: Bool? = nil
-  ) {
-    self.init(
-      code, message, details: details.map { JSONValue.Member($0.key, $0.value) },
-      retryable: retryable)
-  }
+    _ code: ReplyCode, _ message: String, details: KeyValuePairs<String, JSONValue> = [:], retryable: Bool? = nil
+  ) { self.init(code, message, details: details.map { JSONValue.Member($0.key, $0.value) }, retryable: retryable) }
 
-  package init(
-    _ code: ReplyCode, _ message: String, details: [JSONValue.Member], retryable: Bool? = nil
-  ) {
+  package init(_ code: ReplyCode, _ message: String, details: [JSONValue.Member], retryable: Bool? = nil) {
     self.code = code
     self.message = message
     self.details = details
@@ -29,22 +22,17 @@ package struct WireError: Error, Equatable, Sendable {
 
   /// A refusal of a field that a command, or an object at `path`, does not have: with the name that was
   /// probably meant, or all names.
-  static func unknownField(
-    _ name: String, of owner: String, path: String = "", known: [String]
-  ) -> WireError {
+  static func unknownField(_ name: String, of owner: String, path: String = "", known: [String]) -> WireError {
     let sent = Excerpt.of(name)
     let advice =
       nearestName(to: name, among: known).map { ": did you mean \"\($0)\"?" }
       ?? "; it has \(known.joined(separator: ", ")), and ignores x_…"
     return WireError(
-      .unknownField, "\"\(owner)\" has no field \"\(sent)\"\(advice)",
-      details: ["field": .string(path + sent)])
+      .unknownField, "\"\(owner)\" has no field \"\(sent)\"\(advice)", details: ["field": .string(path + sent)])
   }
 
   /// A refusal that names one field.
-  static func field(
-    _ field: RequestField, _ message: String, code: ReplyCode = .badRequest
-  ) -> WireError {
+  static func field(_ field: RequestField, _ message: String, code: ReplyCode = .badRequest) -> WireError {
     WireError(code, message, details: ["field": .string(field.name)])
   }
 

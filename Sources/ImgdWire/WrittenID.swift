@@ -4,8 +4,7 @@ enum WrittenID {
   private static let mostDigits = 18
 
   /// The end of the id that begins at an offset within a line.
-  @inline(__always)
-  static func end(in line: UnsafeBufferPointer<UInt8>, from start: Int) -> Int? {
+  @inline(__always) static func end(in line: UnsafeBufferPointer<UInt8>, from start: Int) -> Int? {
     // Only offsets below the line's length are read.
     var index = start
     guard index < line.count else { return nil }
@@ -22,8 +21,7 @@ enum WrittenID {
   }
 
   /// The beginning of the id that ends before an offset within a line.
-  @inline(__always)
-  static func start(in line: UnsafeBufferPointer<UInt8>, before end: Int) -> Int? {
+  @inline(__always) static func start(in line: UnsafeBufferPointer<UInt8>, before end: Int) -> Int? {
     // Only offsets from zero to below `end` are read.
     var index = end
     guard index > 0, index <= line.count else { return nil }
@@ -40,20 +38,17 @@ enum WrittenID {
   }
 
   /// Whether some digits are a number as it is printed: `07` and `-0` are not.
-  @inline(__always)
-  private static func isNumber(
+  @inline(__always) private static func isNumber(
     _ line: UnsafeBufferPointer<UInt8>, _ digits: Range<Int>, isNegative: Bool
   ) -> Bool {
     guard !digits.isEmpty, digits.count <= mostDigits else { return false }
     return unsafe line[digits.lowerBound] != UInt8(ascii: "0") || (digits.count == 1 && !isNegative)
   }
 
-  @inline(__always)
-  private static func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") < 10 }
+  @inline(__always) private static func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") < 10 }
 
   /// Whether a byte stands for itself in a string of an answer; quotes end it.
-  @inline(__always)
-  private static func isShown(_ byte: UInt8) -> Bool {
+  @inline(__always) private static func isShown(_ byte: UInt8) -> Bool {
     byte &- 0x20 < 0x5F && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
   }
 }

@@ -2,8 +2,7 @@ import Glibc
 import ImgctlCommands
 import ImgdSystem
 
-@main
-struct ImgctlMain {
+@main struct ImgctlMain {
   static func main() {
     endOnInterrupt()
     let outcome = Imgctl.run(ProcessArguments.all, environment: ProcessEnvironment.all)

@@ -1,9 +1,4 @@
 import Glibc
 import ImgdDecoder
 
-@main
-struct DecoderMain {
-  static func main() {
-    exit(DecoderProgram.run())
-  }
-}
+@main struct DecoderMain { static func main() { exit(DecoderProgram.run()) } }

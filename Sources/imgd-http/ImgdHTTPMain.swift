@@ -1,9 +1,4 @@
 import Glibc
 import ImgdGateway
 
-@main
-struct ImgdHTTPMain {
-  static func main() {
-    exit(GatewayProgram.run())
-  }
-}
+@main struct ImgdHTTPMain { static func main() { exit(GatewayProgram.run()) } }

@@ -33,8 +33,7 @@ struct RecipeTests {
     ]
   }
 
-  private func run(_ program: String, _ arguments: String...) throws -> (code: CInt, output: String)
-  {
+  private func run(_ program: String, _ arguments: String...) throws -> (code: CInt, output: String) {
     try ChildProcess.run(
       "/usr/bin/env", ["-C", directory.path, program] + arguments, environment: environment)
   }

@@ -92,8 +92,7 @@ struct ControlConnectionTests {
     (EPIPE, .closed(path: "s")),
     (EMFILE, .failed(path: "s", reason: "Too many open files")),
   ])
-  func `system errors are translated to connection problems`(code: CInt, problem: ConnectionProblem)
-  {
+  func `system errors are translated to connection problems`(code: CInt, problem: ConnectionProblem) {
     #expect(ConnectionProblem(SystemFailure("connect", "s", errno: code), path: "s") == problem)
     #expect(problem.description.contains("s"))
   }

@@ -45,8 +45,7 @@ struct SheetTests {
     #expect(run.output.contains("javascript:alert(2)<br>png · 640×480<br>2.0K · 1min 1s old"))
   }
 
-  @Test func `pictures of both tiers are shown once, and those that have gone are counted`() throws
-  {
+  @Test func `pictures of both tiers are shown once, and those that have gone are counted`() throws {
     let run = imgctl(["sheet"], try daemon(hostile))
     #expect(run.output.split(separator: "<li>").count - 1 == 3)
     #expect(

@@ -60,8 +60,7 @@ struct HostileLineTests {
   }
 
   @Test func `a hostile line of the maximum length never traps`() {
-    for piece in ["[", "{\"a\":", "\"", "\\u0041", "1", "x_a,", "é", "\\ud83d\\ude00", "{\"\":[],"]
-    {
+    for piece in ["[", "{\"a\":", "\"", "\\u0041", "1", "x_a,", "é", "\\ud83d\\ude00", "{\"\":[],"] {
       let filling = String(repeating: piece, count: 65_000 / piece.utf8.count)
       for line in [filling, "{\"cmd\":\"ping\",\"x_\":" + filling, "{\"cmd\":\"" + filling] {
         #expect(refusal(line) != nil)

@@ -1,8 +1,6 @@
 /// Rows of text in aligned columns, two spaces apart.
 struct Columns {
-  enum Side {
-    case left, right
-  }
+  enum Side { case left, right }
 
   private let sides: [Side]
   private var widths: [Int]
@@ -22,17 +20,14 @@ struct Columns {
   }
 
   /// A row as a line, without spaces at its end.
-  func line(_ row: [String]) -> String {
-    cells(row).joined(separator: "  ")
-  }
+  func line(_ row: [String]) -> String { cells(row).joined(separator: "  ") }
 
   /// The texts of a row, padded to the widths of their columns; no spaces follow the last one.
   func cells(_ row: [String]) -> [String] {
     let last = row.lastIndex { !$0.isEmpty } ?? 0
     return row.prefix(last + 1).enumerated().map { column, text in
       let isLast = column == last && sides[column] == .left
-      return isLast
-        ? text : TextWidth.padded(text, to: widths[column], onLeft: sides[column] == .right)
+      return isLast ? text : TextWidth.padded(text, to: widths[column], onLeft: sides[column] == .right)
     }
   }
 

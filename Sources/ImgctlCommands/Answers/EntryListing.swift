@@ -8,10 +8,9 @@ struct EntryListing {
   let limit: Int
 
   /// Calls `body` with each entry in turn.
-  func read(
-    over connection: ControlConnection, in context: Context,
-    _ body: (Reply) throws(Failure) -> Void
-  ) throws(Failure) {
+  func read(over connection: ControlConnection, in context: Context, _ body: (Reply) throws(Failure) -> Void)
+    throws(Failure)
+  {
     var left = limit
     var request = EntriesRequest(tier: tier, prefix: prefix)
     repeat {

@@ -7,9 +7,7 @@ enum Quantity {
   }
 
   /// A size in at most five characters.
-  static func shortSize(_ bytes: Int) -> String {
-    bytes < 1024 ? "\(max(bytes, 0))B" : size(bytes)
-  }
+  static func shortSize(_ bytes: Int) -> String { bytes < 1024 ? "\(max(bytes, 0))B" : size(bytes) }
 
   /// How often something happens, per second, in at most five characters.
   static func rate(_ perSecond: Double) -> String {
@@ -58,8 +56,7 @@ enum Quantity {
   static func time(microseconds: Double) -> String {
     guard microseconds < 1000 else {
       return microseconds < 1e6
-        ? decimal(Int(microseconds / 100)) + "ms"
-        : decimal(Int(min(microseconds, 1e15) / 1e5)) + "s"
+        ? decimal(Int(microseconds / 100)) + "ms" : decimal(Int(min(microseconds, 1e15) / 1e5)) + "s"
     }
     return "\(Int(max(microseconds, 0).rounded()))µs"
   }
@@ -74,9 +71,7 @@ enum Quantity {
     return (tenths < 100 ? decimal(tenths) : "\(tenths / 10)") + (units.first ?? "")
   }
 
-  private static func decimal(_ tenths: Int) -> String {
-    "\(tenths / 10).\(tenths % 10)"
-  }
+  private static func decimal(_ tenths: Int) -> String { "\(tenths / 10).\(tenths % 10)" }
 }
 
 extension Int {

@@ -6,15 +6,12 @@ struct Arguments {
   private var values: [String: [String]] = [:]
 
   /// Sorts the arguments of a command into operands and options, and refuses those that the command does not take.
-  init(
-    _ items: [CommandLineScanner.Item], of verb: VerbDescription
-  ) throws(UsageProblem) {
+  init(_ items: [CommandLineScanner.Item], of verb: VerbDescription) throws(UsageProblem) {
     var operands: [String] = []
     for item in items {
       switch item {
       case .operand(let operand): operands.append(operand)
-      case .option(let name, let value):
-        values[name, default: []].append(value ?? "")
+      case .option(let name, let value): values[name, default: []].append(value ?? "")
       }
     }
     self.operands = operands
@@ -23,36 +20,22 @@ struct Arguments {
   }
 
   /// Whether an option was given.
-  func has(_ name: String) -> Bool {
-    values[name] != nil
-  }
+  func has(_ name: String) -> Bool { values[name] != nil }
 
   /// The value of an option that is given once.
-  func text(_ name: String) -> String? {
-    values[name]?.last
-  }
+  func text(_ name: String) -> String? { values[name]?.last }
 
   /// All values of an option that may be repeated.
-  func texts(_ name: String) -> [String] {
-    values[name] ?? []
-  }
+  func texts(_ name: String) -> [String] { values[name] ?? [] }
 
   /// The value of an option that is one of a few words.
-  func word<Word: RawRepresentable<String>>(_ name: String) -> Word? {
-    text(name).flatMap { Word(rawValue: $0) }
-  }
+  func word<Word: RawRepresentable<String>>(_ name: String) -> Word? { text(name).flatMap { Word(rawValue: $0) } }
 
-  func number(_ name: String) -> Int? {
-    text(name).flatMap { Int($0) }
-  }
+  func number(_ name: String) -> Int? { text(name).flatMap { Int($0) } }
 
-  func size(_ name: String) -> Int? {
-    text(name).flatMap(SizeText.bytes)
-  }
+  func size(_ name: String) -> Int? { text(name).flatMap(SizeText.bytes) }
 
-  func duration(_ name: String) -> Duration? {
-    text(name).flatMap(DurationText.duration)
-  }
+  func duration(_ name: String) -> Duration? { text(name).flatMap(DurationText.duration) }
 
   private func check(_ option: VerbOption, of verb: VerbDescription) throws(UsageProblem) {
     let given = texts(option.name)
@@ -64,9 +47,7 @@ struct Arguments {
 
   private func check(_ verb: VerbDescription) throws(UsageProblem) {
     let allowed = verb.operands
-    if operands.count < allowed.count.lowerBound {
-      throw UsageProblem("\(verb.name) needs \(article(allowed.word))")
-    }
+    if operands.count < allowed.count.lowerBound { throw UsageProblem("\(verb.name) needs \(article(allowed.word))") }
     if allowed.word == "URL", operands.contains("") {
       throw UsageProblem("\(verb.name) needs \(article(allowed.word)), and '' is none")
     }

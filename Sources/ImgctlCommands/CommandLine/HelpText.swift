@@ -4,14 +4,10 @@ enum HelpText {
   private static let width = 80
 
   /// The list of commands, or the help of one.
-  static func about(_ verb: VerbDescription?) -> String {
-    verb.map(page) ?? overview
-  }
+  static func about(_ verb: VerbDescription?) -> String { verb.map(page) ?? overview }
 
   private static var overview: String {
-    let verbs = Verbs.all.map { verb in
-      (verb.description.name, verb.description.summary)
-    }
+    let verbs = Verbs.all.map { verb in (verb.description.name, verb.description.summary) }
     return """
       Usage: imgctl [OPTION]... COMMAND [ARGUMENT]...
       Fetches pictures through imgd, and manages its cache.
@@ -28,12 +24,9 @@ enum HelpText {
   }
 
   private static func page(_ verb: VerbDescription) -> String {
-    let usage =
-      "Usage: imgctl \(verb.name)\(verb.operands.usage)\(verb.options.isEmpty ? "" : " [OPTION]...")"
+    let usage = "Usage: imgctl \(verb.name)\(verb.operands.usage)\(verb.options.isEmpty ? "" : " [OPTION]...")"
     var parts = [usage, wrapped(sentence(verb.summary))]
-    if !verb.details.isEmpty {
-      parts += verb.details.split(separator: "\n").map { wrapped(String($0)) }
-    }
+    if !verb.details.isEmpty { parts += verb.details.split(separator: "\n").map { wrapped(String($0)) } }
     if !verb.options.isEmpty { parts += ["", options(verb.options)] }
     return parts.joined(separator: "\n")
   }
@@ -47,10 +40,7 @@ enum HelpText {
       options.map { option in
         let letter = option.letter.map { "-\($0), " } ?? "    "
         let value = option.value.map { " " + $0.word } ?? ""
-        return (
-          letter + "--" + option.name + value,
-          option.help + (option.repeats ? "; may be repeated" : "")
-        )
+        return (letter + "--" + option.name + value, option.help + (option.repeats ? "; may be repeated" : ""))
       })
   }
 
@@ -65,13 +55,9 @@ enum HelpText {
     }.joined(separator: "\n")
   }
 
-  private static func padding(_ count: Int) -> String {
-    String(repeating: " ", count: count)
-  }
+  private static func padding(_ count: Int) -> String { String(repeating: " ", count: count) }
 
-  private static func wrapped(_ text: String) -> String {
-    lines(of: text, width).joined(separator: "\n")
-  }
+  private static func wrapped(_ text: String) -> String { lines(of: text, width).joined(separator: "\n") }
 
   private static func lines(of text: String, _ width: Int) -> [String] {
     var lines = [""]

@@ -14,9 +14,7 @@ struct LineBeginning {
 
   init(_ arguments: [String]) throws(UsageProblem) {
     let start: Start
-    do throws(UsageProblem) {
-      start = try Start(arguments[...], Invocation.general.map { $0.scanned })
-    } catch {
+    do throws(UsageProblem) { start = try Start(arguments[...], Invocation.general.map { $0.scanned }) } catch {
       guard let found = try Self.afterOwnOptions(arguments) else { throw error }
       self = found
       return
@@ -45,16 +43,14 @@ struct LineBeginning {
 
   /// A command after options of its own. If no command fits, the error is the one that the first command named finds in
   /// the options.
-  private static func afterOwnOptions(_ arguments: [String]) throws(UsageProblem) -> LineBeginning?
-  {
+  private static func afterOwnOptions(_ arguments: [String]) throws(UsageProblem) -> LineBeginning? {
     var problem: UsageProblem?
     for (place, word) in arguments.enumerated() {
       guard let verb = Verbs.all.first(where: { $0.description.name == word }) else { continue }
       do throws(UsageProblem) {
         let start = try Start(arguments[..<place], verb.description.scanned)
         if start.operand == nil {
-          return LineBeginning(
-            options: start.options, verb: verb, rest: Array(arguments[(place + 1)...]))
+          return LineBeginning(options: start.options, verb: verb, rest: Array(arguments[(place + 1)...]))
         }
       } catch { problem = problem ?? error }
     }
@@ -68,9 +64,7 @@ struct LineBeginning {
     private(set) var operand: String?
     private(set) var rest: [String] = []
 
-    init(
-      _ arguments: ArraySlice<String>, _ known: [CommandLineOption]
-    ) throws(UsageProblem) {
+    init(_ arguments: ArraySlice<String>, _ known: [CommandLineOption]) throws(UsageProblem) {
       var scanner = CommandLineScanner(arguments, options: known)
       while operand == nil, let item = try scanner.next() {
         if case .operand(let word) = item { operand = word } else { options.append(item) }

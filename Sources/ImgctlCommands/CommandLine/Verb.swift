@@ -24,9 +24,7 @@ struct KnownVerb {
     read = { (arguments) throws(UsageProblem) in Self.work(of: try Command(arguments)) }
   }
 
-  static func work(of verb: some Verb) -> Work {
-    { (context) throws(Failure) in try verb.carryOut(in: context) }
-  }
+  static func work(of verb: some Verb) -> Work { { (context) throws(Failure) in try verb.carryOut(in: context) } }
 }
 
 /// The commands, in the order in which help lists them.
@@ -64,9 +62,7 @@ enum Verbs {
   /// The command with a name; the error about an unknown name suggests one.
   static func named(_ word: String) throws(UsageProblem) -> KnownVerb {
     if let verb = all.first(where: { $0.description.name == word }) { return verb }
-    let hint =
-      nearestName(to: word, among: names).map { "did you mean \($0)?" }
-      ?? "imgctl help lists the commands"
+    let hint = nearestName(to: word, among: names).map { "did you mean \($0)?" } ?? "imgctl help lists the commands"
     throw UsageProblem("unknown command '\(printable(word))': \(hint)")
   }
 }
@@ -81,10 +77,8 @@ struct VerbDescription: Sendable {
   /// Further sentences for the command's own help.
   let details: String
 
-  init(
-    _ name: String, _ summary: String, operands: Operands = .none, options: [VerbOption] = [],
-    details: String = ""
-  ) {
+  init(_ name: String, _ summary: String, operands: Operands = .none, options: [VerbOption] = [], details: String = "")
+  {
     self.name = name
     self.summary = summary
     self.operands = operands

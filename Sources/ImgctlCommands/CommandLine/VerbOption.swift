@@ -11,10 +11,7 @@ struct VerbOption: Sendable {
   let repeats: Bool
   let help: String
 
-  init(
-    _ name: String, _ letter: Character? = nil, _ value: OptionValue? = nil, repeats: Bool = false,
-    help: String
-  ) {
+  init(_ name: String, _ letter: Character? = nil, _ value: OptionValue? = nil, repeats: Bool = false, help: String) {
     self.name = name
     self.letter = letter
     self.value = value
@@ -23,9 +20,7 @@ struct VerbOption: Sendable {
   }
 
   /// The option in the scanner's form.
-  var scanned: CommandLineOption {
-    CommandLineOption(name, letter: letter, takesValue: value != nil)
-  }
+  var scanned: CommandLineOption { CommandLineOption(name, letter: letter, takesValue: value != nil) }
 
   static let json = VerbOption("json", help: "print JSON lines instead of text")
 }
@@ -60,9 +55,7 @@ enum OptionValue: Sendable {
 
   /// Refuses a value that is not of this kind, in a sentence that says what would be right.
   func check(_ value: String, of option: String) throws(UsageProblem) {
-    guard !value.isEmpty || isText else {
-      throw UsageProblem("\(option) needs a value: \(word)")
-    }
+    guard !value.isEmpty || isText else { throw UsageProblem("\(option) needs a value: \(word)") }
     switch self {
     case .text, .file: return
     case .choice(_, let choices): try checkChoice(value, of: option, among: choices)
@@ -71,18 +64,14 @@ enum OptionValue: Sendable {
       throw refusal(value, option, "write a number from \(range.lowerBound) to \(range.upperBound)")
     case .size:
       if let size = SizeText.bytes(value), size > 0 { return }
-      throw UsageProblem(
-        "\(option) \(printable(value)) is not a size: write bytes or a number with K, M or G")
+      throw UsageProblem("\(option) \(printable(value)) is not a size: write bytes or a number with K, M or G")
     case .duration:
       if DurationText.duration(value) != nil { return }
-      throw UsageProblem(
-        "\(option) \(printable(value)) is not a duration: write seconds, or one such as 30s or 7d")
+      throw UsageProblem("\(option) \(printable(value)) is not a duration: write seconds, or one such as 30s or 7d")
     }
   }
 
-  private var isText: Bool {
-    if case .text = self { true } else { false }
-  }
+  private var isText: Bool { if case .text = self { true } else { false } }
 
   private func refusal(_ value: String, _ option: String, _ remedy: String) -> UsageProblem {
     UsageProblem("\(option) \(printable(value)) is not valid: \(remedy)")
@@ -90,11 +79,8 @@ enum OptionValue: Sendable {
 }
 
 /// Refuses a word that is not among the choices; `subject` names the option or operand.
-func checkChoice(
-  _ word: String, of subject: String, among choices: [String]
-) throws(UsageProblem) {
+func checkChoice(_ word: String, of subject: String, among choices: [String]) throws(UsageProblem) {
   if choices.contains(word) { return }
   let near = nearestName(to: word, among: choices).map { "did you mean \($0)?" }
-  throw UsageProblem(
-    "\(subject) \(printable(word)) is not valid: \(near ?? "write " + alternatives(choices))")
+  throw UsageProblem("\(subject) \(printable(word)) is not valid: \(near ?? "write " + alternatives(choices))")
 }

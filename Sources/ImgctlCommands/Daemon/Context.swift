@@ -22,8 +22,7 @@ struct Context {
       if manner.isVerbose {
         console.remark("connected to \(socket)")
         connection.onLine = { line, direction in
-          console.remark(
-            "\(direction == .sent ? ">" : "<") \(String(decoding: line, as: UTF8.self))")
+          console.remark("\(direction == .sent ? ">" : "<") \(String(decoding: line, as: UTF8.self))")
         }
       }
       return connection
@@ -36,26 +35,24 @@ struct Context {
   }
 
   /// The answer to one request; an error becomes a failure.
-  func ask(
-    _ request: Request, over connection: ControlConnection, within limit: Duration? = patience
-  ) throws(Failure) -> Answer {
+  func ask(_ request: Request, over connection: ControlConnection, within limit: Duration? = patience) throws(Failure)
+    -> Answer
+  {
     let answer = try answer(to: request, over: connection, within: limit)
     guard answer.reply.succeeded == true else { throw Failure(refusal: answer.reply) }
     return answer
   }
 
   /// The line that ends a request, even if it is an error.
-  func answer(
-    to request: Request, over connection: ControlConnection, within limit: Duration?
-  ) throws(Failure) -> Answer {
+  func answer(to request: Request, over connection: ControlConnection, within limit: Duration?) throws(Failure)
+    -> Answer
+  {
     connection.send(request.line())
     return try nextAnswer(over: connection, until: limit.map { Instant.current + $0 })
   }
 
   /// The next line that ends a request.
-  func nextAnswer(
-    over connection: ControlConnection, until deadline: Instant? = nil
-  ) throws(Failure) -> Answer {
+  func nextAnswer(over connection: ControlConnection, until deadline: Instant? = nil) throws(Failure) -> Answer {
     do throws(ConnectionProblem) {
       while let line = try connection.receive(until: deadline) {
         let reply = try Reply(line, from: socket)
@@ -72,9 +69,7 @@ struct Context {
 
   /// Prints bytes that are not text, such as a drawn picture, and a newline.
   func print(_ bytes: [UInt8]) throws(Failure) {
-    do throws(SystemFailure) {
-      try console.output(bytes + [UInt8(ascii: "\n")])
-    } catch { throw Failure(error) }
+    do throws(SystemFailure) { try console.output(bytes + [UInt8(ascii: "\n")]) } catch { throw Failure(error) }
   }
 
   /// Prints an answer as the JSON that came, or as text for people.

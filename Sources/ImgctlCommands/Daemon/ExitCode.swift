@@ -60,11 +60,9 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
     case .notCached: self = .notCached
     case .blockedAddress, .blockedScheme: self = .blocked
     case .badURL: self = .badURL
-    case .notAnImage, .unsupportedFormat, .tooManyPixels, .decodeFailed, .decodeCrashed:
-      self = .noPicture
+    case .notAnImage, .unsupportedFormat, .tooManyPixels, .decodeFailed, .decodeCrashed: self = .noPicture
     case _ where isRetryable: self = .tryLater
-    case .httpStatus, .connect, .tls, .tooLarge, .tooManyRedirects, .emptyBody:
-      self = .refusedByOrigin
+    case .httpStatus, .connect, .tls, .tooLarge, .tooManyRedirects, .emptyBody: self = .refusedByOrigin
     default: self = .failed
     }
   }

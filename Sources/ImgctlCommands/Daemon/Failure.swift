@@ -12,18 +12,12 @@ struct Failure: Error {
     self.sentence = sentence
   }
 
-  init(_ problem: ConnectionProblem) {
-    self.init(ExitCode(problem), problem.description)
-  }
+  init(_ problem: ConnectionProblem) { self.init(ExitCode(problem), problem.description) }
 
   /// The error with which the daemon answered the command itself.
-  init(refusal reply: Reply) {
-    self.init(reply.exitCode, reply.complaint)
-  }
+  init(refusal reply: Reply) { self.init(reply.exitCode, reply.complaint) }
 
-  init(_ failure: SystemFailure) {
-    self.init(.failed, failure.description)
-  }
+  init(_ failure: SystemFailure) { self.init(.failed, failure.description) }
 }
 
 extension Reply {
@@ -36,20 +30,14 @@ extension Reply {
 
   /// The complaint about a URL, with advice for a person at a shell.
   func complaint(about url: String) -> String {
-    guard ReplyCode(rawValue: errorCode ?? "") == .badURL, hasUserName(url) else {
-      return complaint
-    }
+    guard ReplyCode(rawValue: errorCode ?? "") == .badURL, hasUserName(url) else { return complaint }
     return "the URL has a user name in it: leave it out, and write -H 'Authorization: Basic …' "
       + "(\(ReplyCode.badURL.rawValue))"
   }
 
   /// How long an origin asks to be left alone.
-  var pause: Duration? {
-    object("error")?.object("details")?.number("retry_after_ms").map { .milliseconds($0) }
-  }
+  var pause: Duration? { object("error")?.object("details")?.number("retry_after_ms").map { .milliseconds($0) } }
 
   /// The exit code that belongs to the error.
-  var exitCode: ExitCode {
-    ExitCode(errorCode: errorCode ?? "", isRetryable: isRetryable)
-  }
+  var exitCode: ExitCode { ExitCode(errorCode: errorCode ?? "", isRetryable: isRetryable) }
 }

@@ -33,8 +33,7 @@ struct FetchPlan {
   /// descriptors.
   var mostAhead: Int {
     guard isOrdered else { return mostOpen }
-    let holdsPictures =
-      delivery.form.hasDescriptor && delivery.destination == .standardOutput
+    let holdsPictures = delivery.form.hasDescriptor && delivery.destination == .standardOutput
     return holdsPictures ? min(mostOpen, 64) : max(mostOpen, 1024)
   }
 
@@ -42,10 +41,7 @@ struct FetchPlan {
   func request(_ order: FetchOrder, withEvents: Bool) -> Request? {
     switch command {
     case .fetch: .fetch(fetch(order, withEvents: withEvents))
-    case .wait:
-      ReceiptID(order.subject).map {
-        .wait(WaitRequest(receipt: $0, delivery: delivery.form.delivery))
-      }
+    case .wait: ReceiptID(order.subject).map { .wait(WaitRequest(receipt: $0, delivery: delivery.form.delivery)) }
     }
   }
 

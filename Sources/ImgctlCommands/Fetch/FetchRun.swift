@@ -28,9 +28,7 @@ final class FetchRun {
   /// The reason why the run ends early.
   private var failure: Failure?
 
-  init(
-    _ plan: FetchPlan, _ arguments: [String], list: String? = nil, in context: Context
-  ) throws(Failure) {
+  init(_ plan: FetchPlan, _ arguments: [String], list: String? = nil, in context: Context) throws(Failure) {
     self.plan = plan
     self.context = context
     do throws(SystemFailure) {
@@ -40,8 +38,7 @@ final class FetchRun {
     if case .file(let path) = plan.delivery.destination, let count = source.count, count > 1 {
       throw Destination.takesOne(path, "\(count)")
     }
-    progress = ProgressDisplay(
-      Self.place(plan, context), context.console, on: loop, total: source.count)
+    progress = ProgressDisplay(Self.place(plan, context), context.console, on: loop, total: source.count)
   }
 
   deinit { silence?.cancel() }
@@ -50,16 +47,14 @@ final class FetchRun {
   func finish() throws(Failure) -> ExitCode {
     let run = Unowned(self)
     let handlers = RunConnection.Handlers(
-      line: { run.object.receive($0) }, pause: { run.object.tellOfPause() },
-      renewal: { run.object.askAgain() }, loss: { run.object.lose($0) })
+      line: { run.object.receive($0) }, pause: { run.object.tellOfPause() }, renewal: { run.object.askAgain() },
+      loss: { run.object.lose($0) })
     link = try RunConnection(context, on: loop, handlers)
-    let output = RunOutput(context, progress, isOrdered: plan.isOrdered, on: loop) {
-      run.object.breakOff(Failure($0))
-    }
+    let output = RunOutput(context, progress, isOrdered: plan.isOrdered, on: loop) { run.object.breakOff(Failure($0)) }
     self.output = output
-    do throws(SystemFailure) {
-      output.interrupts = try Interrupts(on: loop) { run.object.react(to: $0) }
-    } catch { throw Failure(error) }
+    do throws(SystemFailure) { output.interrupts = try Interrupts(on: loop) { run.object.react(to: $0) } } catch {
+      throw Failure(error)
+    }
     askForMore()
     if failure == nil, !isFinished { loop.run() }
     link?.close()
@@ -79,9 +74,7 @@ final class FetchRun {
 
   private var isFinished: Bool { hasAll && open.isEmpty }
 
-  private var mayAsk: Bool {
-    open.count < plan.mostOpen && open.count + (output?.waiting ?? 0) < plan.mostAhead
-  }
+  private var mayAsk: Bool { open.count < plan.mostOpen && open.count + (output?.waiting ?? 0) < plan.mostAhead }
 
   /// Asks for as many pictures as may be under way, and ends the loop once all are answered or the run has failed.
   private func askForMore() {
@@ -108,9 +101,7 @@ final class FetchRun {
   }
 
   private func ask(_ subject: String, _ given: String?) {
-    if case .file(let path) = plan.delivery.destination, asked > 0 {
-      return breakOff(Destination.takesOne(path, nil))
-    }
+    if case .file(let path) = plan.delivery.destination, asked > 0 { return breakOff(Destination.takesOne(path, nil)) }
     var name = FileName.made("")
     if let given, let problem = plan.delivery.problem(ofName: given) {
       return complain("\(subject): \(problem)", .failed)
@@ -129,15 +120,13 @@ final class FetchRun {
   private func send(_ order: FetchOrder) {
     guard let request = plan.request(order, withEvents: wantsEvents) else {
       let code = ReplyCode.badRequest.rawValue
-      return settle(
-        order, plan.delivery.failure(order, nil, code: code, "this is no receipt", .failed))
+      return settle(order, plan.delivery.failure(order, nil, code: code, "this is no receipt", .failed))
     }
     let line = request.line(id: .integer(Int64(order.number)))
     let limit = WireLimits.standard.line
     guard line.count <= limit else {
       let message = "its request would be longer than \(limit) bytes"
-      return settle(
-        order, plan.delivery.failure(order, nil, code: "line_too_long", message, .badURL))
+      return settle(order, plan.delivery.failure(order, nil, code: "line_too_long", message, .badURL))
     }
     link?.send(line)
     watchForSilence()
@@ -145,13 +134,9 @@ final class FetchRun {
 
   private var wantsEvents: Bool { progress.place != .nowhere || plan.showsProgress }
 
-  private func tellOfPause() {
-    output?.remark("imgd at \(context.socket) is gone; waiting for it to start again")
-  }
+  private func tellOfPause() { output?.remark("imgd at \(context.socket) is gone; waiting for it to start again") }
 
-  private func askAgain() {
-    for number in open.keys.sorted() { if let order = open[number] { send(order) } }
-  }
+  private func askAgain() { for number in open.keys.sorted() { if let order = open[number] { send(order) } } }
 
   // MARK: Answers
 
@@ -159,17 +144,13 @@ final class FetchRun {
     watchForSilence()
     guard let id = answer.reply.id, let order = open[id] else {
       // An error without an id is about the connection: the daemon has read no request yet.
-      if answer.reply.id == nil, answer.reply.succeeded == false {
-        breakOff(Failure(refusal: answer.reply))
-      }
+      if answer.reply.id == nil, answer.reply.succeeded == false { breakOff(Failure(refusal: answer.reply)) }
       return
     }
     guard answer.reply.succeeded != nil else { return show(event: answer, of: order) }
     link?.expectRestarts()
     plan.onAnswer(answer.reply)
-    let hasPicture =
-      answer.reply.succeeded == true && !answer.reply.isNotModified
-      && plan.delivery.form.hasDescriptor
+    let hasPicture = answer.reply.succeeded == true && !answer.reply.isNotModified && plan.delivery.form.hasDescriptor
     let picture = hasPicture ? link?.takePicture() : nil
     settle(order, deliver(order, answer, picture))
     askForMore()
@@ -181,12 +162,8 @@ final class FetchRun {
     output?.insert(record)
   }
 
-  private func deliver(
-    _ order: FetchOrder, _ answer: Answer, _ picture: HeldPicture?
-  ) -> FetchOutcome {
-    guard plan.delivery.mayBlock(order, answer.reply) else {
-      return plan.delivery.outcome(order, answer, picture)
-    }
+  private func deliver(_ order: FetchOrder, _ answer: Answer, _ picture: HeldPicture?) -> FetchOutcome {
+    guard plan.delivery.mayBlock(order, answer.reply) else { return plan.delivery.outcome(order, answer, picture) }
     // A pipe takes as long as its reader.
     var outcome = FetchOutcome()
     progress.erase()
@@ -237,9 +214,7 @@ final class FetchRun {
   private func watchForSilence() {
     guard let timeout = plan.timeout else { return }
     silence?.cancel()
-    silence = loop.schedule(after: timeout + Self.grace) { [run = Unowned(self)] in
-      run.object.breakOffIfSilent()
-    }
+    silence = loop.schedule(after: timeout + Self.grace) { [run = Unowned(self)] in run.object.breakOffIfSilent() }
   }
 
   private func breakOffIfSilent() {

@@ -5,9 +5,7 @@ import ImgdSystem
 struct EventText {
   private let palette: Palette
 
-  init(_ palette: Palette) {
-    self.palette = palette
-  }
+  init(_ palette: Palette) { self.palette = palette }
 
   func line(_ event: Reply, at time: LocalTime) -> String {
     let kind = event.event ?? "answer"
@@ -17,8 +15,7 @@ struct EventText {
       case "cache": cache(event)
       case "pressure": ("removed", Style.doubtful, pressure(event))
       case "config": (event.text("what") ?? "?", configStyle(event), "")
-      case "overflow":
-        ("lost", Style.bad, "\(event.display("lost")) events came faster than they were read")
+      case "overflow": ("lost", Style.bad, "\(event.display("lost")) events came faster than they were read")
       default: ("", nil, event.json)
       }
     let parts = [
@@ -61,9 +58,7 @@ struct EventText {
       + event.display("source")
   }
 
-  private func configStyle(_ event: Reply) -> Style {
-    event.text("what") == "refused" ? .bad : .good
-  }
+  private func configStyle(_ event: Reply) -> Style { event.text("what") == "refused" ? .bad : .good }
 }
 
 extension String {

@@ -4,9 +4,7 @@ import ImgdWire
 /// `imgctl monitor`: events of the daemon as they happen.
 struct Monitor: Verb {
   static let description = VerbDescription(
-    "monitor", "show what goes on, as it happens",
-    operands: .any("TOPIC", .choice(Topics.all.names)),
-    options: [.json],
+    "monitor", "show what goes on, as it happens", operands: .any("TOPIC", .choice(Topics.all.names)), options: [.json],
     details: """
       Prints a line for each event until Ctrl-C. The topics are jobs, cache, pressure and config; without any it is all of them. Events that come faster than they are read are dropped, and a line says how many. When the daemon ends, so does imgctl, with the exit code 3: it does not connect again, which could start a service that was just stopped.
       """)
@@ -25,17 +23,13 @@ struct Monitor: Verb {
     if !context.manner.isQuiet { context.console.remark(greeting(answer.reply, context.socket)) }
     let text = EventText(context.palette)
     while let line = try next(over: connection) {
-      try context.print(
-        context.asJSON
-          ? String(decoding: line.bytes, as: UTF8.self) : text.line(line.event, at: .now))
+      try context.print(context.asJSON ? String(decoding: line.bytes, as: UTF8.self) : text.line(line.event, at: .now))
     }
     throw Failure(.unreachable, "imgd at \(context.socket) has ended")
   }
 
   /// The next event; nil when the daemon has ended.
-  private func next(
-    over connection: ControlConnection
-  ) throws(Failure) -> (bytes: [UInt8], event: Reply)? {
+  private func next(over connection: ControlConnection) throws(Failure) -> (bytes: [UInt8], event: Reply)? {
     do throws(ConnectionProblem) {
       guard let line = try connection.receive() else { return nil }
       return (line, try Reply(line, from: connection.path))

@@ -11,15 +11,11 @@ struct Sheet: Verb {
       VerbOption("output", "o", .file("FILE"), help: "the HTML file; - is standard output"),
       VerbOption("force", "f", help: "replace the file if it exists"),
       VerbOption(
-        "tier", nil, .choice("TIER", Tier.allCases.map { $0.rawValue }),
-        help: "memory or disk; default: both"),
+        "tier", nil, .choice("TIER", Tier.allCases.map { $0.rawValue }), help: "memory or disk; default: both"),
+      VerbOption("prefix", nil, .text("TEXT", .url), help: "only entries whose URL begins with this text"),
+      VerbOption("limit", "n", .number("N", 1...10_000), help: "at most this many pictures; default: 200"),
       VerbOption(
-        "prefix", nil, .text("TEXT", .url), help: "only entries whose URL begins with this text"),
-      VerbOption(
-        "limit", "n", .number("N", 1...10_000), help: "at most this many pictures; default: 200"),
-      VerbOption(
-        "size", "s", .number("PIXELS", 16...1024),
-        help: "the longest side of the small pictures; default: 160"),
+        "size", "s", .number("PIXELS", 16...1024), help: "the longest side of the small pictures; default: 160"),
     ],
     details: """
       The page is one HTML file without scripts, with the pictures inside. Nothing is fetched: pictures that have gone while the page was made are left out. The daemon makes them small, which takes a decoder, and counts each as used.
@@ -54,9 +50,7 @@ struct Sheet: Verb {
   }
 
   /// The entries of the tiers, each picture once.
-  private func listed(
-    over connection: ControlConnection, in context: Context
-  ) throws(Failure) -> [Reply] {
+  private func listed(over connection: ControlConnection, in context: Context) throws(Failure) -> [Reply] {
     var known: Set<[String?]> = []
     var entries: [Reply] = []
     for tier in tiers where entries.count < limit {
@@ -87,9 +81,9 @@ struct Sheet: Verb {
     // be interrupted.
     if !OutputFile.isSpecial(output) { SignalWatch.block([SIGINT, SIGTERM, SIGHUP]) }
     let file = try Self.file(of: page)
-    do throws(OutputFile.Problem) {
-      _ = try OutputFile.write(file, to: output, replaces ? .replace : .refuse)
-    } catch { throw Self.failure(error) }
+    do throws(OutputFile.Problem) { _ = try OutputFile.write(file, to: output, replaces ? .replace : .refuse) } catch {
+      throw Self.failure(error)
+    }
   }
 
   private static func file(of page: String) throws(Failure) -> FileDescriptor {
@@ -108,7 +102,6 @@ struct Sheet: Verb {
     let count = "\(shown) \(shown == 1 ? "picture" : "pictures")"
     let place = output.map { " in " + $0 } ?? ""
     let missing = listed - shown
-    context.console.remark(
-      count + place + (missing > 0 ? "; \(missing) left out, which could not be had" : ""))
+    context.console.remark(count + place + (missing > 0 ? "; \(missing) left out, which could not be had" : ""))
   }
 }

@@ -83,9 +83,8 @@ struct SheetPicture {
 
   /// The picture of an entry; nil if the answer has no thumbnail.
   init?(_ entry: Reply, thumbnail: Reply) {
-    guard let url = entry.text("url"), let type = thumbnail.text("type"),
-      let data = thumbnail.text("data"), let width = thumbnail.number("width"),
-      let height = thumbnail.number("height")
+    guard let url = entry.text("url"), let type = thumbnail.text("type"), let data = thumbnail.text("data"),
+      let width = thumbnail.number("width"), let height = thumbnail.number("height")
     else { return nil }
     self.url = url
     self.type = type
@@ -93,10 +92,8 @@ struct SheetPicture {
     self.width = width
     self.height = height
     facts = [
-      printable(entry.display("format")) + " · "
-        + EntryText.dimensions(entry).replacing("x", by: "×"),
-      Quantity.size(entry.number("bytes") ?? 0) + " · " + EntryText.value("age", of: entry)
-        + " old",
+      printable(entry.display("format")) + " · " + EntryText.dimensions(entry).replacing("x", by: "×"),
+      Quantity.size(entry.number("bytes") ?? 0) + " · " + EntryText.value("age", of: entry) + " old",
     ]
   }
 

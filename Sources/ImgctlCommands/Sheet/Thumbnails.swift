@@ -12,9 +12,7 @@ struct Thumbnails {
   private let context: Context
   private var pictures: [SheetPicture?]
 
-  init(
-    of entries: [Reply], size: Int, _ connection: ControlConnection, _ context: Context
-  ) {
+  init(of entries: [Reply], size: Int, _ connection: ControlConnection, _ context: Context) {
     self.entries = entries
     self.size = size
     self.connection = connection
@@ -30,8 +28,7 @@ struct Thumbnails {
     var answered = 0
     while answered < entries.count {
       while asked < entries.count, asked - answered < Self.mostUnderWay {
-        connection.send(
-          Request.fetch(request(asked, format)).line(id: .integer(Int64(asked))))
+        connection.send(Request.fetch(request(asked, format)).line(id: .integer(Int64(asked))))
         asked += 1
       }
       try keep(try context.nextAnswer(over: connection).reply)
@@ -60,15 +57,12 @@ struct Thumbnails {
     fetch.cache = .peek
     fetch.delivery = .inline
     fetch.priority = .low
-    fetch.form = PictureForm(
-      box: PictureForm.Box(width: size, height: size), format: format, frames: .first)
+    fetch.form = PictureForm(box: PictureForm.Box(width: size, height: size), format: format, frames: .first)
     return fetch
   }
 
   private mutating func keep(_ reply: Reply) throws(Failure) {
-    guard let index = reply.id, entries.indices.contains(index) else {
-      throw Failure(refusal: reply)
-    }
+    guard let index = reply.id, entries.indices.contains(index) else { throw Failure(refusal: reply) }
     if reply.succeeded == true {
       pictures[index] = SheetPicture(entries[index], thumbnail: reply)
     } else if ReplyCode(rawValue: reply.errorCode ?? "") == .unavailable {

@@ -7,17 +7,13 @@ enum CounterRemark {
     guard let number = part.number(field) else { return time(field, of: part) }
     if field == "hits" {
       let lookups = Double(number) + Double(part.number("misses") ?? 0)
-      return Quantity.share(number, of: Int(min(lookups, 9e18))).map {
-        $0 + " of the look-ups here"
-      }
-        ?? ""
+      return Quantity.share(number, of: Int(min(lookups, 9e18))).map { $0 + " of the look-ups here" } ?? ""
     }
     if field == "uptime_s" { return Quantity.time(seconds: number) }
     if isSize(field, path), number >= 1024 {
       let share =
         field == "bytes"
-        ? Quantity.share(number, of: part.number("capacity") ?? 0).map { ", \($0) of the capacity" }
-        : nil
+        ? Quantity.share(number, of: part.number("capacity") ?? 0).map { ", \($0) of the capacity" } : nil
       return Quantity.size(number) + (share ?? "")
     }
     return time(field, of: part)
@@ -31,11 +27,8 @@ enum CounterRemark {
     case ("clients.rejected", _), ("clients.slow_closed", _): .doubtful
     case ("fleet.purges.gaps", _), ("fleet.purges.pending", _), ("fleet.invalid", _): .doubtful
     case ("disk.state", "ok"), ("decode.sandbox", "full"), ("fleet.state", "ok"): .good
-    case ("disk.state", "read-only"), ("disk.state", "down"), ("fleet.state", "down"),
-      ("fleet.state", "refused"):
-      .bad
-    case ("disk.state", _), ("disk.reason", _), ("decode.sandbox", _), ("pressure.note", _),
-      ("decode.note", _),
+    case ("disk.state", "read-only"), ("disk.state", "down"), ("fleet.state", "down"), ("fleet.state", "refused"): .bad
+    case ("disk.state", _), ("disk.reason", _), ("decode.sandbox", _), ("pressure.note", _), ("decode.note", _),
       ("fleet.state", _), ("fleet.reason", _):
       .doubtful
     default: nil
@@ -44,13 +37,12 @@ enum CounterRemark {
 
   /// Whether a number counts bytes.
   private static func isSize(_ field: String, _ path: String) -> Bool {
-    field.hasPrefix("bytes") || field.hasSuffix("bytes") || path.hasPrefix("held.")
-      || field == "capacity" || field == "configured" || field == "preferred"
+    field.hasPrefix("bytes") || field.hasSuffix("bytes") || path.hasPrefix("held.") || field == "capacity"
+      || field == "configured" || field == "preferred"
   }
 
   private static func time(_ field: String, of part: Reply) -> String {
-    guard ["p50", "p90", "p99", "max"].contains(field), let microseconds = part.fraction(field),
-      microseconds >= 1000
+    guard ["p50", "p90", "p99", "max"].contains(field), let microseconds = part.fraction(field), microseconds >= 1000
     else { return "" }
     return Quantity.time(microseconds: microseconds)
   }

@@ -16,9 +16,7 @@ struct StatisticsTable {
   }
 
   /// The whole table.
-  func lines(_ palette: Palette) -> [String] {
-    heading(palette) + sections(palette) { _ in true }
-  }
+  func lines(_ palette: Palette) -> [String] { heading(palette) + sections(palette) { _ in true } }
 
   /// The table without the numbers that do not satisfy a condition.
   func lines(_ palette: Palette, where isShown: (_ path: String) -> Bool) -> [String] {
@@ -48,9 +46,7 @@ struct StatisticsTable {
 
   private var allPaths: [String] {
     statistics.reply.fields.flatMap { field in
-      statistics.reply.object(field).map { part in
-        rows(of: part, under: field + ".", named: "").map { $0.path }
-      } ?? []
+      statistics.reply.object(field).map { part in rows(of: part, under: field + ".", named: "").map { $0.path } } ?? []
     }
   }
 
@@ -60,8 +56,7 @@ struct StatisticsTable {
     let version = printable(statistics.text("process", "version") ?? "?")
     let uptime = Quantity.time(seconds: statistics.number("process", "uptime_s"))
     return [
-      palette("imgd \(version)", .heading) + ", up \(uptime), at \(printable(socket))",
-      "from the cache: " + answered,
+      palette("imgd \(version)", .heading) + ", up \(uptime), at \(printable(socket))", "from the cache: " + answered,
     ]
   }
 
@@ -75,11 +70,8 @@ struct StatisticsTable {
       let fromMemory = Quantity.share(statistics.number("memory", "hits"), of: lookups),
       let fromDisk = Quantity.share(max(disk, 0), of: lookups)
     else { return "nothing was looked up" }
-    let fromFleet =
-      fleet > 0 ? Quantity.share(fleet, of: lookups).map { ", \($0) from the fleet" } : nil
-    let joined =
-      coalesced > 0
-      ? Quantity.share(coalesced, of: lookups).map { ", \($0) joined a download" } : nil
+    let fromFleet = fleet > 0 ? Quantity.share(fleet, of: lookups).map { ", \($0) from the fleet" } : nil
+    let joined = coalesced > 0 ? Quantity.share(coalesced, of: lookups).map { ", \($0) joined a download" } : nil
     return "\(all) of \(lookups) look-ups (\(fromMemory) from memory, \(fromDisk) from disk"
       + "\(fromFleet ?? "")\(joined ?? ""))"
   }
@@ -110,9 +102,7 @@ struct StatisticsTable {
     }
   }
 
-  private func rows(
-    of part: Reply, under path: String, named prefix: String
-  ) -> [(path: String, row: Row)] {
+  private func rows(of part: Reply, under path: String, named prefix: String) -> [(path: String, row: Row)] {
     part.fields.flatMap { field -> [(path: String, row: Row)] in
       if let inner = part.object(field) {
         return rows(of: inner, under: path + field + ".", named: prefix + field + ".")
@@ -137,13 +127,13 @@ struct StatisticsTable {
     guard let interval, let dot = path.firstIndex(of: ".") else { return ["", ""] }
     let object = String(path[..<dot])
     let field = String(path[path.index(after: dot)...])
-    let change = interval.after.number(object, field)
-      .subtractingReportingOverflow(interval.before.number(object, field)).partialValue
+    let change = interval.after.number(object, field).subtractingReportingOverflow(
+      interval.before.number(object, field)
+    ).partialValue
     guard change != 0 else { return ["", ""] }
     let isCounter = Metrics.isCounter(path)
     return [
-      change > 0 ? "+\(change)" : "\(change)",
-      isCounter ? Quantity.rate(Double(change) / interval.seconds) + "/s" : "",
+      change > 0 ? "+\(change)" : "\(change)", isCounter ? Quantity.rate(Double(change) / interval.seconds) + "/s" : "",
     ]
   }
 }

@@ -8,17 +8,13 @@ struct Stats: Verb {
     options: [
       VerbOption("prometheus", help: "print metrics in the text format of Prometheus"),
       VerbOption("watch", "w", help: "go on, and show what changes, until Ctrl-C"),
-      VerbOption(
-        "delay", "d", .duration, help: "the time between two looks with --watch; default: 1s"),
-      .json,
+      VerbOption("delay", "d", .duration, help: "the time between two looks with --watch; default: 1s"), .json,
     ],
     details: """
       On a terminal --watch redraws the table, with the change since the last look and the rate per second. Elsewhere it prints a line for each look.
       """)
 
-  private enum Form {
-    case table, json, prometheus
-  }
+  private enum Form { case table, json, prometheus }
 
   private let form: Form
   /// The time between two looks; nil to look once.
@@ -34,9 +30,7 @@ struct Stats: Verb {
       delay = nil
       return
     }
-    if asMetrics {
-      throw UsageProblem("--prometheus prints once: Prometheus itself looks again and again")
-    }
+    if asMetrics { throw UsageProblem("--prometheus prints once: Prometheus itself looks again and again") }
     delay = try Self.delay(arguments)
   }
 
@@ -51,9 +45,7 @@ struct Stats: Verb {
 
   func carryOut(in context: Context) throws(Failure) -> ExitCode {
     let connection = try context.connect()
-    if let delay {
-      try StatsWatch(context, connection, delay, asJSON: form == .json).printForever()
-    }
+    if let delay { try StatsWatch(context, connection, delay, asJSON: form == .json).printForever() }
     let (statistics, answer) = try context.statistics(over: connection)
     switch form {
     case .json: try context.print(answer.text)

@@ -43,9 +43,7 @@ private struct WatchedTable {
   /// The numbers that have changed since the first look.
   private var moved: Set<String> = []
 
-  init(_ context: Context) {
-    self.context = context
-  }
+  init(_ context: Context) { self.context = context }
 
   /// The text that draws the current counters. If the terminal has too few rows for all, those that have changed come
   /// first.
@@ -63,44 +61,36 @@ private struct WatchedTable {
       lines = table.lines(context.palette) { shown.contains($0) }.prefix(max(room - 1, 0)) + ["…"]
     }
     // While it does not wrap them, the terminal itself cuts long lines off.
-    return (isFirst ? "\u{1b}[2J" : "") + "\u{1b}[?7l\u{1b}[H"
-      + lines.joined(separator: "\u{1b}[K\n") + "\u{1b}[K\n\u{1b}[J\u{1b}[?7h"
+    return (isFirst ? "\u{1b}[2J" : "") + "\u{1b}[?7l\u{1b}[H" + lines.joined(separator: "\u{1b}[K\n")
+      + "\u{1b}[K\n\u{1b}[J\u{1b}[?7h"
   }
 
   private mutating func findMoved(in statistics: DaemonStatistics) {
     guard let previous else { return }
-    for (old, new) in zip(previous.numbers, statistics.numbers) where old != new {
-      moved.insert(new.path)
-    }
+    for (old, new) in zip(previous.numbers, statistics.numbers) where old != new { moved.insert(new.path) }
   }
 }
 
 /// A line for each interval.
 struct WatchedLog {
   private static let titles = [
-    "TIME", "RATIO", "HITS/S", "MISSES/S", "DOWNLOADS/S", "BYTES/S", "ACTIVE", "QUEUED", "FAILED",
-    "MEMORY", "DISK",
+    "TIME", "RATIO", "HITS/S", "MISSES/S", "DOWNLOADS/S", "BYTES/S", "ACTIVE", "QUEUED", "FAILED", "MEMORY", "DISK",
   ]
 
-  private let columns = Columns(
-    titles.map { _ in .right }, widths: [8, 6, 6, 8, 11, 7, 6, 6, 6, 6, 6])
+  private let columns = Columns(titles.map { _ in .right }, widths: [8, 6, 6, 8, 11, 7, 6, 6, 6, 6, 6])
   private var previous: DaemonStatistics?
 
   /// The lines that one look adds: titles after the first one, and then what happened between two looks.
   mutating func lines(about statistics: DaemonStatistics) -> String? {
     defer { previous = statistics }
     guard let previous else { return columns.line(Self.titles) }
-    guard let interval = Interval(from: previous, to: statistics) else {
-      return "imgd was started again"
-    }
+    guard let interval = Interval(from: previous, to: statistics) else { return "imgd was started again" }
     return columns.line([
-      LocalTime.now.text, Quantity.share(interval.hits, of: interval.lookups) ?? "-",
-      Quantity.rate(interval.hitRate), Quantity.rate(interval.missRate),
-      Quantity.rate(interval.rate("downloads", "completed")),
+      LocalTime.now.text, Quantity.share(interval.hits, of: interval.lookups) ?? "-", Quantity.rate(interval.hitRate),
+      Quantity.rate(interval.missRate), Quantity.rate(interval.rate("downloads", "completed")),
       Quantity.shortSize(Int(min(interval.rate("downloads", "bytes_received"), 9e18))),
       "\(statistics.number("downloads", "active"))", "\(statistics.number("downloads", "queued"))",
-      "\(interval.growth("downloads", "failed"))",
-      Quantity.shortSize(statistics.number("memory", "bytes")),
+      "\(interval.growth("downloads", "failed"))", Quantity.shortSize(statistics.number("memory", "bytes")),
       Quantity.shortSize(statistics.number("disk", "bytes")),
     ])
   }

@@ -29,11 +29,9 @@ package struct Console {
       message: { text in
         // A message that cannot be written does not make the command fail.
         try? OutputFile.writeAll(Array(text.utf8), to: STDERR_FILENO, named: "standard error")
-      },
-      input: STDIN_FILENO,
+      }, input: STDIN_FILENO,
       terminals: Terminals(
-        input: isatty(STDIN_FILENO) == 1, output: isatty(STDOUT_FILENO) == 1,
-        messages: isatty(STDERR_FILENO) == 1),
+        input: isatty(STDIN_FILENO) == 1, output: isatty(STDOUT_FILENO) == 1, messages: isatty(STDERR_FILENO) == 1),
       size: { TerminalSize.of(STDERR_FILENO) },
       outputHasRoom: {
         var interest = pollfd(fd: STDOUT_FILENO, events: Int16(POLLOUT), revents: 0)
@@ -42,9 +40,7 @@ package struct Console {
   }
 
   /// Writes a line of data.
-  func write(_ line: String) throws(SystemFailure) {
-    try output(Array(line.utf8) + [UInt8(ascii: "\n")])
-  }
+  func write(_ line: String) throws(SystemFailure) { try output(Array(line.utf8) + [UInt8(ascii: "\n")]) }
 
   /// Writes a picture as data.
   func write(_ picture: borrowing FileDescriptor) throws(SystemFailure) {
@@ -52,14 +48,10 @@ package struct Console {
   }
 
   /// Writes a message that begins with the program's name.
-  func complain(_ sentence: String) {
-    message("imgctl: \(withoutPasswords(printable(sentence)))\n")
-  }
+  func complain(_ sentence: String) { message("imgctl: \(withoutPasswords(printable(sentence)))\n") }
 
   /// Writes a message that is not a complaint.
-  func remark(_ sentence: String) {
-    message(withoutPasswords(printable(sentence)) + "\n")
-  }
+  func remark(_ sentence: String) { message(withoutPasswords(printable(sentence)) + "\n") }
 
   /// Asks a person at the terminal; nil where there is none.
   func confirms(_ question: String) throws(SystemFailure) -> Bool? {

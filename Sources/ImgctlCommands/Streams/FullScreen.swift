@@ -12,9 +12,7 @@ final class FullScreen {
   /// The terminal's settings before `enter`; nil after `leave`.
   private var before: termios?
 
-  init(
-    readingFrom input: CInt, writingBy write: @escaping ([UInt8]) throws(SystemFailure) -> Void
-  ) {
+  init(readingFrom input: CInt, writingBy write: @escaping ([UInt8]) throws(SystemFailure) -> Void) {
     self.input = input
     self.write = write
   }
@@ -24,9 +22,7 @@ final class FullScreen {
     if before == nil {
       var settings = termios()
       // Filled by the call, on this stack.
-      guard unsafe tcgetattr(input, &settings) == 0 else {
-        throw SystemFailure("tcgetattr", "the terminal")
-      }
+      guard unsafe tcgetattr(input, &settings) == 0 else { throw SystemFailure("tcgetattr", "the terminal") }
       before = settings
     }
     guard var settings = before else { return }

@@ -6,10 +6,8 @@ struct Glyphs: Equatable {
   let ends: [String]
 
   static let blocks = Glyphs(
-    levels: [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"],
-    ends: [" ", "▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"])
-  static let ascii = Glyphs(
-    levels: [" ", "_", ".", "-", "=", "+", "*", "%", "#"], ends: [" ", "#"])
+    levels: [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"], ends: [" ", "▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"])
+  static let ascii = Glyphs(levels: [" ", "_", ".", "-", "=", "+", "*", "%", "#"], ends: [" ", "#"])
 
   /// Blocks if the locale's character set is UTF-8, and ASCII otherwise.
   static func of(_ environment: [String: String]) -> Glyphs {

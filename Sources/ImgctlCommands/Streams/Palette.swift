@@ -20,8 +20,7 @@ struct Palette {
       case .always: true
       case .never: false
       case .auto:
-        isTerminal && (environment["NO_COLOR"] ?? "").isEmpty
-          && !["", "dumb"].contains(environment["TERM"] ?? "")
+        isTerminal && (environment["NO_COLOR"] ?? "").isEmpty && !["", "dumb"].contains(environment["TERM"] ?? "")
       }
   }
 
@@ -33,7 +32,5 @@ struct Palette {
 
 extension Context {
   /// The colours of what goes to standard output.
-  var palette: Palette {
-    Palette(manner.colour, isTerminal: console.terminals.output, environment: environment)
-  }
+  var palette: Palette { Palette(manner.colour, isTerminal: console.terminals.output, environment: environment) }
 }

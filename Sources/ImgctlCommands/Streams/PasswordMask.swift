@@ -37,6 +37,4 @@ private func position(of wanted: [UInt8], in bytes: ArraySlice<UInt8>) -> Int? {
 }
 
 /// Whether a byte ends the part of a URL that may have a password; in JSON a quote ends the URL itself.
-private func endsAuthority(_ byte: UInt8) -> Bool {
-  byte <= 0x20 || "/?#\\\"'<>".utf8.contains(byte)
-}
+private func endsAuthority(_ byte: UInt8) -> Bool { byte <= 0x20 || "/?#\\\"'<>".utf8.contains(byte) }

@@ -6,9 +6,7 @@ struct ScreenLine {
 
   init() {}
 
-  init(_ text: String, _ style: Style? = nil) {
-    add(text, style)
-  }
+  init(_ text: String, _ style: Style? = nil) { add(text, style) }
 
   mutating func add(_ text: String, _ style: Style? = nil) {
     parts.append((text, style))
@@ -16,9 +14,7 @@ struct ScreenLine {
   }
 
   /// Adds spaces up to a column, at least one.
-  mutating func move(to column: Int) {
-    add(String(repeating: " ", count: max(1, column - width)))
-  }
+  mutating func move(to column: Int) { add(String(repeating: " ", count: max(1, column - width))) }
 
   func drawn(within room: Int, _ palette: Palette) -> String {
     var left = room

@@ -18,9 +18,7 @@ struct TerminalSize: Equatable {
 
   private static func chosen(_ known: Int, _ variable: String?, _ usual: Int) -> Int {
     if known > 0 { return known }
-    guard let number = variable.flatMap({ Int($0) }), (1...10_000).contains(number) else {
-      return usual
-    }
+    guard let number = variable.flatMap({ Int($0) }), (1...10_000).contains(number) else { return usual }
     return number
   }
 }

@@ -3,14 +3,12 @@
 enum TextWidth {
   /// The first and the last code of the characters that take two cells.
   private static let wide: [ClosedRange<UInt32>] = [
-    0x1100...0x115f, 0x2e80...0x303e, 0x3041...0xa4cf, 0xa960...0xa97c, 0xac00...0xd7a3,
-    0xf900...0xfaff, 0xfe30...0xfe6f, 0xff00...0xff60, 0xffe0...0xffe6, 0x1f300...0x1f64f,
-    0x1f680...0x1f6ff, 0x1f900...0x1f9ff, 0x20000...0x3fffd,
+    0x1100...0x115f, 0x2e80...0x303e, 0x3041...0xa4cf, 0xa960...0xa97c, 0xac00...0xd7a3, 0xf900...0xfaff,
+    0xfe30...0xfe6f, 0xff00...0xff60, 0xffe0...0xffe6, 0x1f300...0x1f64f, 0x1f680...0x1f6ff, 0x1f900...0x1f9ff,
+    0x20000...0x3fffd,
   ]
 
-  static func of(_ text: String) -> Int {
-    text.unicodeScalars.reduce(0) { $0 + of($1) }
-  }
+  static func of(_ text: String) -> Int { text.unicodeScalars.reduce(0) { $0 + of($1) } }
 
   /// The text, cut to a number of cells with a mark where something is missing.
   static func cut(_ text: String, to room: Int) -> String {
@@ -27,9 +25,7 @@ enum TextWidth {
       + String(String.UnicodeScalarView(end.unicodeScalars.reversed()))
   }
 
-  private static func beginning(of scalars: some Sequence<Unicode.Scalar>, within room: Int)
-    -> String
-  {
+  private static func beginning(of scalars: some Sequence<Unicode.Scalar>, within room: Int) -> String {
     var text = ""
     var left = room
     for scalar in scalars {

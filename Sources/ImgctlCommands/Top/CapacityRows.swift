@@ -14,14 +14,12 @@ struct CapacityRows {
   func lines(_ statistics: DaemonStatistics) -> [ScreenLine] {
     ["memory", "disk"].map { tier($0, statistics) } + [
       filled(
-        "downloads", statistics.number("downloads", "active"),
-        of: statistics.number("downloads", "max_active"),
+        "downloads", statistics.number("downloads", "active"), of: statistics.number("downloads", "max_active"),
         "\(statistics.number("downloads", "queued")) wait" + failures("downloads", statistics)),
       filled(
         "decoders", statistics.number("decode", "active"),
         // Decoders are started on demand, so the bar shows how many there may be.
-        of: max(
-          statistics.number("decode", "max_workers"), statistics.number("decode", "workers")),
+        of: max(statistics.number("decode", "max_workers"), statistics.number("decode", "workers")),
         "\(statistics.number("decode", "queued")) wait" + failures("decode", statistics)),
     ]
   }
@@ -43,24 +41,18 @@ struct CapacityRows {
       + (configured > capacity ? " now, \(Quantity.shortSize(configured)) configured" : "")
       + ", \(entries) \(entries == 1 ? "entry" : "entries")"
       + (statistics.reply.object(name)?.flag("loading") == true ? ", loading" : "")
-    return bar(
-      name, Quantity.shortSize(bytes), share(bytes, capacity), remark, warning: state)
+    return bar(name, Quantity.shortSize(bytes), share(bytes, capacity), remark, warning: state)
   }
 
-  private func filled(
-    _ label: String, _ used: Int, of all: Int, _ waiting: String
-  ) -> ScreenLine {
+  private func filled(_ label: String, _ used: Int, of all: Int, _ waiting: String) -> ScreenLine {
     bar(label, "\(used)", share(used, all), "of \(all), \(waiting)")
   }
 
-  private func share(_ part: Int, _ whole: Int) -> Double {
-    whole > 0 ? Double(part) / Double(whole) : 0
-  }
+  private func share(_ part: Int, _ whole: Int) -> Double { whole > 0 ? Double(part) / Double(whole) : 0 }
 
-  private func bar(
-    _ label: String, _ value: String, _ share: Double, _ remark: String,
-    warning: String? = nil
-  ) -> ScreenLine {
+  private func bar(_ label: String, _ value: String, _ share: Double, _ remark: String, warning: String? = nil)
+    -> ScreenLine
+  {
     var line = ScreenLine(label: label, value)
     let room = min(columns - line.width - 30, 40)
     guard columns - line.width >= 10 else { return line }

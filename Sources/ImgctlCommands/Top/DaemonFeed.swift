@@ -55,9 +55,9 @@ final class DaemonFeed {
   }
 
   private func receive(_ line: [UInt8]) {
-    do throws(ConnectionProblem) {
-      receive(try Reply(line, from: context.socket))
-    } catch { connection?.breakOff(error) }
+    do throws(ConnectionProblem) { receive(try Reply(line, from: context.socket)) } catch {
+      connection?.breakOff(error)
+    }
   }
 
   private func receive(_ reply: Reply) {
@@ -71,9 +71,7 @@ final class DaemonFeed {
     onLook(.answers(statistics, fetches: reply.objects("jobs") ?? []))
   }
 
-  private func lose(_ problem: ConnectionProblem?) {
-    fail((problem ?? .closed(path: context.socket)).description)
-  }
+  private func lose(_ problem: ConnectionProblem?) { fail((problem ?? .closed(path: context.socket)).description) }
 
   private func fail(_ problem: String) {
     connection.take()?.close()

@@ -6,12 +6,10 @@ import ImgdWire
 enum FactRows {
   static func lines(_ statistics: DaemonStatistics) -> [ScreenLine] {
     var clients = ScreenLine(label: "clients", "\(statistics.number("clients", "connected"))")
-    clients.add(
-      "  answers: " + ["hit", "fetch"].map { latency($0, statistics) }.joined(separator: ", "))
+    clients.add("  answers: " + ["hit", "fetch"].map { latency($0, statistics) }.joined(separator: ", "))
     var pressure = ScreenLine(label: "pressure", "\(statistics.number("pressure", "events"))")
     let source = statistics.text("pressure", "source") ?? "none"
-    pressure.add(
-      ["off", "none"].contains(source) ? "  not watched" : "  seen by " + printable(source))
+    pressure.add(["off", "none"].contains(source) ? "  not watched" : "  seen by " + printable(source))
     if let last = statistics.text("pressure", "last") {
       let local = Timestamp.seconds(of: last).map { LocalTime(secondsSince1970: $0).withDate }
       pressure.add(", last " + (local ?? printable(last)))
@@ -24,15 +22,11 @@ enum FactRows {
 
   /// Nothing if this machine is in no fleet.
   private static func fleet(_ statistics: DaemonStatistics) -> [ScreenLine] {
-    guard let fleet = statistics.reply.object("fleet"), let state = fleet.text("state") else {
-      return []
-    }
+    guard let fleet = statistics.reply.object("fleet"), let state = fleet.text("state") else { return [] }
     var line = ScreenLine(label: "fleet", "\(fleet.number("hits") ?? 0)")
     line.add(" hits, \(fleet.number("stores") ?? 0) stored, purges ")
     let purges = fleet.object("purges")
-    line.add(
-      ["sent", "heard", "pending"].map { "\(purges?.number($0) ?? 0) \($0)" }
-        .joined(separator: ", "))
+    line.add(["sent", "heard", "pending"].map { "\(purges?.number($0) ?? 0) \($0)" }.joined(separator: ", "))
     line.add("  ")
     line.add(printable(state), state == "ok" ? .good : .bad)
     if let reason = fleet.text("reason") { line.add(": " + printable(reason), .faint) }

@@ -9,14 +9,10 @@ struct FetchRows {
 
   private let glyphs: Glyphs
 
-  init(_ glyphs: Glyphs) {
-    self.glyphs = glyphs
-  }
+  init(_ glyphs: Glyphs) { self.glyphs = glyphs }
 
   /// A title and as many of the fetches as there are rows for.
-  func lines(
-    _ fetches: [Reply], of statistics: DaemonStatistics, in columns: Int, rows: Int
-  ) -> [ScreenLine] {
+  func lines(_ fetches: [Reply], of statistics: DaemonStatistics, in columns: Int, rows: Int) -> [ScreenLine] {
     guard rows >= 2 else { return [] }
     let all = max(statistics.number("queue", "requests"), fetches.count)
     let titles = columns >= Self.wide && rows >= 3 && !fetches.isEmpty ? [Self.titles] : []
@@ -29,8 +25,8 @@ struct FetchRows {
   private static var titles: ScreenLine {
     let text =
       TextWidth.padded("PROGRESS", to: barWidth)
-      + [("DONE", 7), ("BYTES", 7), ("AGE", 10), ("WAIT", 5)]
-      .map { TextWidth.padded($0.0, to: $0.1, onLeft: true) }.joined() + "  URL"
+      + [("DONE", 7), ("BYTES", 7), ("AGE", 10), ("WAIT", 5)].map { TextWidth.padded($0.0, to: $0.1, onLeft: true) }
+      .joined() + "  URL"
     return ScreenLine(text, .faint)
   }
 
@@ -41,11 +37,8 @@ struct FetchRows {
     let share = expected > 0 ? Quantity.share(received, of: expected) : nil
     var line = ScreenLine()
     if columns >= Self.wide {
-      let bar = glyphs.bar(
-        expected > 0 ? Double(received) / Double(expected) : 0, cells: Self.barWidth)
-      line.add(
-        isQueued ? TextWidth.padded(queued(fetch), to: Self.barWidth) : bar,
-        isQueued ? .faint : .accent)
+      let bar = glyphs.bar(expected > 0 ? Double(received) / Double(expected) : 0, cells: Self.barWidth)
+      line.add(isQueued ? TextWidth.padded(queued(fetch), to: Self.barWidth) : bar, isQueued ? .faint : .accent)
       line.add(TextWidth.padded(share ?? "", to: 7, onLeft: true))
       line.add(TextWidth.padded(Quantity.shortSize(received), to: 7, onLeft: true))
       line.add(TextWidth.padded(age(fetch), to: 10, onLeft: true))
@@ -60,12 +53,8 @@ struct FetchRows {
 
   /// Whether a fetch is held until its host may be asked again, or just waits for its turn.
   private func queued(_ fetch: Reply) -> String {
-    fetch.number("retry_after_ms").map {
-      "held " + Quantity.time(roundedUp: .milliseconds($0))
-    } ?? "queued"
+    fetch.number("retry_after_ms").map { "held " + Quantity.time(roundedUp: .milliseconds($0)) } ?? "queued"
   }
 
-  private func age(_ fetch: Reply) -> String {
-    Quantity.time(milliseconds: fetch.number("age_ms") ?? 0)
-  }
+  private func age(_ fetch: Reply) -> String { Quantity.time(milliseconds: fetch.number("age_ms") ?? 0) }
 }

@@ -35,9 +35,7 @@ final class TopSession {
     state = TopState(socket: context.socket)
     let session = Unowned(self)
     feed = DaemonFeed(context, loop) { session.object.show($0) }
-    signals = try SignalWatch(Self.ends + [SIGTSTP, SIGCONT, SIGWINCH], on: loop) {
-      session.object.receive($0)
-    }
+    signals = try SignalWatch(Self.ends + [SIGTSTP, SIGCONT, SIGWINCH], on: loop) { session.object.receive($0) }
     keys = try loop.watch(context.console.input, for: .read) { _ in session.object.readKeys() }
   }
 
@@ -74,15 +72,9 @@ final class TopSession {
 
   // MARK: The terminal
 
-  private var size: TerminalSize {
-    .of(STDOUT_FILENO, environment: context.environment)
-  }
+  private var size: TerminalSize { .of(STDOUT_FILENO, environment: context.environment) }
 
-  private func draw() {
-    attempt { () throws(SystemFailure) in
-      try screen.draw(view.lines(state, in: size, at: .now))
-    }
-  }
+  private func draw() { attempt { () throws(SystemFailure) in try screen.draw(view.lines(state, in: size, at: .now)) } }
 
   /// Ends the session if the terminal fails: it has gone.
   private func attempt(_ work: () throws(SystemFailure) -> Void) {

@@ -21,8 +21,7 @@ struct TopView {
     if state.showsKeys {
       lines += Self.keys.map { ScreenLine($0) }
     } else if let statistics = state.latest {
-      lines += TrafficRows(glyphs, columns: size.columns).lines(
-        state.history, plotRows: isHigh ? 3 : 1)
+      lines += TrafficRows(glyphs, columns: size.columns).lines(state.history, plotRows: isHigh ? 3 : 1)
       lines += gap
       lines += CapacityRows(glyphs, columns: size.columns).lines(statistics) + gap
       lines += FactRows.lines(statistics) + gap
@@ -36,21 +35,15 @@ struct TopView {
   }
 
   private static let keys = [
-    "q, Ctrl-C   quit",
-    "p, space    pause, and go on",
-    "Ctrl-Z      stop, until the shell goes on with fg",
-    "?           these keys, or the numbers again",
-    "",
+    "q, Ctrl-C   quit", "p, space    pause, and go on", "Ctrl-Z      stop, until the shell goes on with fg",
+    "?           these keys, or the numbers again", "",
     "p50, p99    so long take half of the answers at most, and all but one in a hundred",
-    "held 14s    the host has asked to be left alone for so long",
-    "3x          three requests wait for this download",
+    "held 14s    the host has asked to be left alone for so long", "3x          three requests wait for this download",
   ]
 
   // MARK: Heading and footer
 
-  private func heading(
-    _ state: TopState, _ size: TerminalSize, _ time: LocalTime
-  ) -> [ScreenLine] {
+  private func heading(_ state: TopState, _ size: TerminalSize, _ time: LocalTime) -> [ScreenLine] {
     var first = ScreenLine("imgd", .heading)
     if let statistics = state.latest {
       first.add(" " + printable(statistics.text("process", "version") ?? "?"), .heading)
@@ -61,8 +54,7 @@ struct TopView {
       first.move(to: size.columns - 8)
       first.add(time.text)
     }
-    return [first]
-      + (state.problem.map { [ScreenLine("no connection: " + printable($0), .bad)] } ?? [])
+    return [first] + (state.problem.map { [ScreenLine("no connection: " + printable($0), .bad)] } ?? [])
   }
 
   private func footer(_ state: TopState) -> ScreenLine {
@@ -72,11 +64,7 @@ struct TopView {
     line.add(state.isPaused ? " go on  " : " pause  ")
     line.add("?", .heading)
     line.add(state.showsKeys ? " numbers  " : " keys  ")
-    if state.isPaused {
-      line.add("paused", .doubtful)
-    } else {
-      line.add("every \(DurationText.text(delay))", .faint)
-    }
+    if state.isPaused { line.add("paused", .doubtful) } else { line.add("every \(DurationText.text(delay))", .faint) }
     return line
   }
 }

@@ -16,18 +16,14 @@ struct TrafficRows {
       + plotted("misses", rate(latest?.misses), history.map { $0.misses })
       + plotted("downloaded", rate(latest?.downloads), history.map { $0.downloads })
       + plotted(
-        "received", latest.map { Quantity.shortSize(Int(min($0.bytes, 9e18))) + "/s" } ?? "-",
-        history.map { $0.bytes })
+        "received", latest.map { Quantity.shortSize(Int(min($0.bytes, 9e18))) + "/s" } ?? "-", history.map { $0.bytes })
   }
 
-  private func rate(_ value: Double?) -> String {
-    value.map { Quantity.rate($0) + "/s" } ?? "-"
-  }
+  private func rate(_ value: Double?) -> String { value.map { Quantity.rate($0) + "/s" } ?? "-" }
 
-  private func plotted(
-    _ label: String, _ value: String, _ values: [Double?], top: Double? = nil,
-    rows: Int = 1
-  ) -> [ScreenLine] {
+  private func plotted(_ label: String, _ value: String, _ values: [Double?], top: Double? = nil, rows: Int = 1)
+    -> [ScreenLine]
+  {
     var first = ScreenLine(label: label, value)
     let room = columns - first.width - 2
     guard room >= 8 else { return [first] }

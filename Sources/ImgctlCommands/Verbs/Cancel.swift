@@ -20,9 +20,7 @@ struct Cancel: Verb {
 
   init(_ arguments: Arguments) throws(UsageProblem) {
     let named = [arguments.operands.isEmpty, arguments.texts("tag").isEmpty, !arguments.has("all")]
-    guard named.count(where: { !$0 }) == 1 else {
-      throw UsageProblem("cancel needs either receipts, --tag or --all")
-    }
+    guard named.count(where: { !$0 }) == 1 else { throw UsageProblem("cancel needs either receipts, --tag or --all") }
     var targets: [CancelTarget] = arguments.has("all") ? [.all] : []
     for text in arguments.operands {
       guard let receipt = ReceiptID(text) else {
@@ -37,8 +35,7 @@ struct Cancel: Verb {
     let connection = try context.connect()
     var outcome = ExitCode.done
     for target in targets {
-      let answer = try context.answer(
-        to: .cancel(target), over: connection, within: Context.patience)
+      let answer = try context.answer(to: .cancel(target), over: connection, within: Context.patience)
       if context.asJSON { try context.print(answer.text) }
       outcome = outcome.joined(try report(answer.reply, in: context))
     }
@@ -57,8 +54,7 @@ struct Cancel: Verb {
       return .failed
     }
     if !context.asJSON {
-      try context.print(
-        state.map { printable($0) } ?? "cancelled \(reply.number("cancelled") ?? 0)")
+      try context.print(state.map { printable($0) } ?? "cancelled \(reply.number("cancelled") ?? 0)")
     }
     return .done
   }

@@ -7,17 +7,11 @@ struct Entries: Verb {
   static let description = VerbDescription(
     "entries", "list what is in the cache",
     options: [
-      VerbOption(
-        "tier", nil, .choice("TIER", Tier.allCases.map { $0.rawValue }),
-        help: "memory, the default, or disk"),
-      VerbOption(
-        "prefix", nil, .text("TEXT", .url), help: "only entries whose URL begins with this text"),
+      VerbOption("tier", nil, .choice("TIER", Tier.allCases.map { $0.rawValue }), help: "memory, the default, or disk"),
+      VerbOption("prefix", nil, .text("TEXT", .url), help: "only entries whose URL begins with this text"),
       VerbOption("limit", "n", .number("N", 1...Int.max), help: "at most this many entries"),
-      VerbOption("long", "l", help: "also when each was stored, its identifier and its tags"),
-      .json,
-    ],
-    details: "A line for each entry, printed while the list is read. With --json each is an object."
-  )
+      VerbOption("long", "l", help: "also when each was stored, its identifier and its tags"), .json,
+    ], details: "A line for each entry, printed while the list is read. With --json each is an object.")
 
   private let listing: EntryListing
   private let isLong: Bool
@@ -41,30 +35,24 @@ struct Entries: Verb {
       isEmpty = false
       try context.print(columns.line(row(entry)))
     }
-    if isEmpty, !context.asJSON, !context.manner.isQuiet {
-      context.console.remark("no entry matches")
-    }
+    if isEmpty, !context.asJSON, !context.manner.isQuiet { context.console.remark("no entry matches") }
     return .done
   }
 
   private var titles: [String] {
-    ["BYTES", "TYPE", "SIZE", "AGE", "FRESH"] + (isLong ? ["STORED", "IDENTIFIER", "TAGS"] : [])
-      + ["URL"]
+    ["BYTES", "TYPE", "SIZE", "AGE", "FRESH"] + (isLong ? ["STORED", "IDENTIFIER", "TAGS"] : []) + ["URL"]
   }
 
   private func row(_ entry: Reply) -> [String] {
     let fresh = entry.number("fresh_for") ?? 0
     return [
-      Quantity.shortSize(entry.number("bytes") ?? 0), printable(entry.display("format")),
-      EntryText.dimensions(entry), EntryText.value("age", of: entry),
-      fresh > 0 ? Quantity.time(seconds: fresh) : "stale",
+      Quantity.shortSize(entry.number("bytes") ?? 0), printable(entry.display("format")), EntryText.dimensions(entry),
+      EntryText.value("age", of: entry), fresh > 0 ? Quantity.time(seconds: fresh) : "stale",
     ] + (isLong ? details(entry) : []) + [printable(entry.display("url"))]
   }
 
   private func details(_ entry: Reply) -> [String] {
     let tags = entry.flag("any_tag") == true ? "any" : EntryText.value("tags", of: entry)
-    return [
-      EntryText.value("stored", of: entry), EntryText.value("identifier", of: entry), tags,
-    ]
+    return [EntryText.value("stored", of: entry), EntryText.value("identifier", of: entry), tags]
   }
 }

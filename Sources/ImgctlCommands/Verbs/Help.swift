@@ -2,15 +2,11 @@ import ImgdSystem
 
 /// `imgctl help`: lists the commands, or explains one.
 struct Help: Verb {
-  static let description = VerbDescription(
-    "help", "explain a command",
-    operands: .optional("COMMAND", .command))
+  static let description = VerbDescription("help", "explain a command", operands: .optional("COMMAND", .command))
 
   private let subject: VerbDescription?
 
-  init(about subject: VerbDescription?) {
-    self.subject = subject
-  }
+  init(about subject: VerbDescription?) { self.subject = subject }
 
   init(_ arguments: Arguments) throws(UsageProblem) {
     subject = try arguments.operands.first.map(Self.description(of:))

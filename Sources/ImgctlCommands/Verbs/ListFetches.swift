@@ -18,11 +18,7 @@ struct ListFetches: Verb {
     var page = PageRequest()
     repeat {
       let answer = try context.ask(.list(page), over: connection)
-      if context.asJSON {
-        try context.print(answer.text)
-      } else {
-        fetches += answer.reply.objects("jobs") ?? []
-      }
+      if context.asJSON { try context.print(answer.text) } else { fetches += answer.reply.objects("jobs") ?? [] }
       page.cursor = answer.reply.text("cursor")
     } while page.cursor != nil
     if context.asJSON { return .done }
@@ -43,18 +39,15 @@ struct ListFetches: Verb {
 
   /// The state, and how long the host has asked to be left alone.
   private static func state(of fetch: Reply) -> String {
-    let pause = fetch.number("retry_after_ms").map {
-      ", held " + Quantity.time(roundedUp: .milliseconds($0))
-    }
+    let pause = fetch.number("retry_after_ms").map { ", held " + Quantity.time(roundedUp: .milliseconds($0)) }
     return printable(fetch.display("state")) + (pause ?? "")
   }
 
   private static func row(_ fetch: Reply) -> [String] {
     let received = fetch.number("received") ?? 0
     return [
-      printable(fetch.display("receipt")), state(of: fetch),
-      printable(fetch.display("priority")), Quantity.shortSize(received),
-      fetch.number("expected").flatMap { Quantity.share(received, of: $0) } ?? "-",
+      printable(fetch.display("receipt")), state(of: fetch), printable(fetch.display("priority")),
+      Quantity.shortSize(received), fetch.number("expected").flatMap { Quantity.share(received, of: $0) } ?? "-",
       printable(fetch.display("waiters")), Quantity.time(milliseconds: fetch.number("age_ms") ?? 0),
       printable(fetch.display("url")),
     ]

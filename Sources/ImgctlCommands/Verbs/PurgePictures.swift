@@ -8,28 +8,19 @@ struct PurgePictures: Verb {
     "purge", "remove pictures from the cache", operands: .any("URL", .url),
     options: [
       VerbOption(
-        "url", nil, .text("URL", .url), repeats: true,
-        help: "entries with this URL, with all identifiers and variants"),
-      VerbOption(
-        "identifier", nil, .text("ID"), repeats: true, help: "entries with this identifier"),
-      VerbOption(
-        "prefix", nil, .text("TEXT", .url), repeats: true,
-        help: "entries whose URL begins with this text"
-      ),
-      VerbOption(
-        "host", nil, .text("HOST"), repeats: true, help: "entries of this host and its subdomains"),
-      VerbOption(
-        "tag", nil, .text("TAG"), repeats: true, help: "entries that were fetched with this tag"),
-      VerbOption(
-        "older-than", nil, .duration, help: "entries stored at least this long ago, such as 7d"),
+        "url", nil, .text("URL", .url), repeats: true, help: "entries with this URL, with all identifiers and variants"),
+      VerbOption("identifier", nil, .text("ID"), repeats: true, help: "entries with this identifier"),
+      VerbOption("prefix", nil, .text("TEXT", .url), repeats: true, help: "entries whose URL begins with this text"),
+      VerbOption("host", nil, .text("HOST"), repeats: true, help: "entries of this host and its subdomains"),
+      VerbOption("tag", nil, .text("TAG"), repeats: true, help: "entries that were fetched with this tag"),
+      VerbOption("older-than", nil, .duration, help: "entries stored at least this long ago, such as 7d"),
       VerbOption("unused-for", nil, .duration, help: "entries not used for at least this long"),
       VerbOption("expired", help: "entries that are no longer fresh"),
       VerbOption(
         "tier", nil, .choice("TIER", PurgeRequest.Scope.allCases.map { $0.rawValue }),
         help: "memory, disk or all, the default"),
       VerbOption("soft", help: "mark the entries as stale instead of removing them"),
-      VerbOption("all", help: "every entry; asks first on a terminal"),
-      VerbOption("yes", "y", help: "do not ask"),
+      VerbOption("all", help: "every entry; asks first on a terminal"), VerbOption("yes", "y", help: "do not ask"),
       .json,
     ],
     details: """
@@ -48,12 +39,10 @@ struct PurgePictures: Verb {
   init(_ arguments: Arguments) throws(UsageProblem) {
     let several = Self.repeated.filter { Self.values(of: $0, arguments).count > 1 }
     guard several.count <= 1 else {
-      throw UsageProblem(
-        "purge repeats one filter at a time: --\(several[0]) or --\(several[1]), not both")
+      throw UsageProblem("purge repeats one filter at a time: --\(several[0]) or --\(several[1]), not both")
     }
     let isNamed = Self.repeated.contains { !Self.values(of: $0, arguments).isEmpty }
-    let isFiltered =
-      isNamed || ["older-than", "unused-for", "expired"].contains { arguments.has($0) }
+    let isFiltered = isNamed || ["older-than", "unused-for", "expired"].contains { arguments.has($0) }
     if isFiltered, arguments.has("all") {
       throw UsageProblem("--all removes every entry: leave it out, or the filters")
     }
@@ -63,9 +52,7 @@ struct PurgePictures: Verb {
     try Self.checkMatching(arguments)
     values = several.first.map { Self.values(of: $0, arguments) } ?? []
     requests =
-      values.isEmpty
-      ? [Self.request(arguments, nil)]
-      : values.map { Self.request(arguments, (several[0], $0)) }
+      values.isEmpty ? [Self.request(arguments, nil)] : values.map { Self.request(arguments, (several[0], $0)) }
     needsConsent = !isFiltered && !arguments.has("yes")
     place =
       switch arguments.text("tier") {
@@ -108,20 +95,14 @@ struct PurgePictures: Verb {
       throw UsageProblem("--identifier \(PurgeRequest.problemOfEmptyIdentifier)")
     }
     for host in arguments.texts("host") {
-      if let problem = PurgeRequest.problem(ofHost: host) {
-        throw UsageProblem("--host \(printable(problem))")
-      }
+      if let problem = PurgeRequest.problem(ofHost: host) { throw UsageProblem("--host \(printable(problem))") }
     }
     for prefix in arguments.texts("prefix") {
-      if let problem = PurgeRequest.problem(ofPrefix: prefix) {
-        throw UsageProblem("--prefix \(printable(problem))")
-      }
+      if let problem = PurgeRequest.problem(ofPrefix: prefix) { throw UsageProblem("--prefix \(printable(problem))") }
     }
   }
 
-  private static func request(
-    _ arguments: Arguments, _ chosen: (filter: String, value: String)?
-  ) -> PurgeRequest {
+  private static func request(_ arguments: Arguments, _ chosen: (filter: String, value: String)?) -> PurgeRequest {
     func value(of filter: String) -> String? {
       chosen?.filter == filter ? chosen?.value : values(of: filter, arguments).last
     }
@@ -164,7 +145,6 @@ struct PurgePictures: Verb {
         return "\(tier): \(entries) \(word), \(Quantity.size(counts.number("bytes") ?? 0))"
       }
     }
-    return (isSoft ? "marked as stale in " : "removed from ") + tiers.joined(separator: "; ")
-      + others(reply)
+    return (isSoft ? "marked as stale in " : "removed from ") + tiers.joined(separator: "; ") + others(reply)
   }
 }

@@ -15,12 +15,9 @@ struct Reload: Verb {
   /// A daemon that stops needs no other configuration, and the next one reads its own: a reload that meets
   /// a stop has not failed.
   func carryOut(in context: Context) throws(Failure) -> ExitCode {
-    let answer = try context.answer(
-      to: .reload, over: context.connect(), within: Context.patience)
+    let answer = try context.answer(to: .reload, over: context.connect(), within: Context.patience)
     if ReplyCode(rawValue: answer.reply.errorCode ?? "") == .shuttingDown {
-      try context.print(answer) { _ in
-        "imgd is stopping; it reads its configuration when it starts"
-      }
+      try context.print(answer) { _ in "imgd is stopping; it reads its configuration when it starts" }
       return .done
     }
     guard answer.reply.succeeded == true else { return try refuse(answer.reply, in: context) }
@@ -39,8 +36,7 @@ struct Reload: Verb {
   /// The keys that a reload has changed, and those that need a restart.
   private static func text(_ reply: Reply) -> String {
     let waiting = (reply.texts("needs_restart") ?? []).map { printable($0) }
-    let inForce = (reply.texts("changed") ?? []).map { printable($0) }
-      .filter { !waiting.contains($0) }
+    let inForce = (reply.texts("changed") ?? []).map { printable($0) }.filter { !waiting.contains($0) }
     var lines: [String] = []
     if !inForce.isEmpty { lines.append("changed: " + inForce.joined(separator: ", ")) }
     if !waiting.isEmpty { lines.append("needs a restart: " + waiting.joined(separator: ", ")) }

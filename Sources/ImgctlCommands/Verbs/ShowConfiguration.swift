@@ -6,17 +6,14 @@ import ImgdText
 /// `imgctl config`: the configuration in force.
 struct ShowConfiguration: Verb {
   static let description = VerbDescription(
-    "config", "show the daemon's configuration", operands: .optional("SECTION.KEY", .setting),
-    options: [.json],
+    "config", "show the daemon's configuration", operands: .optional("SECTION.KEY", .setting), options: [.json],
     details: """
       Prints the configuration in force, as a file would have it; of a section its part, and of a key its value alone. It comes from the files, the environment and the command line that the daemon was started with.
       """)
 
   private let name: String?
 
-  init(_ arguments: Arguments) {
-    name = arguments.operands.first
-  }
+  init(_ arguments: Arguments) { name = arguments.operands.first }
 
   func carryOut(in context: Context) throws(Failure) -> ExitCode {
     let answer = try context.ask(.config)
@@ -31,11 +28,8 @@ struct ShowConfiguration: Verb {
     return .done
   }
 
-  private func part(
-    _ name: String, of sections: Reply, asJSON: Bool
-  ) throws(Failure) -> String {
-    let words = name.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
-      .map(String.init)
+  private func part(_ name: String, of sections: Reply, asJSON: Bool) throws(Failure) -> String {
+    let words = name.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
     let section = Self.match(words[0], sections.fields)
     if let section, let keys = sections.object(section) {
       if words.count == 1 { return asJSON ? keys.json : Self.file(sections, [section]) }
@@ -62,17 +56,14 @@ struct ShowConfiguration: Verb {
 
   /// Suggests the names that are written alike, and keys whose section was left out.
   private static func complaint(about name: String, _ sections: Reply) -> String {
-    let keys = sections.fields.flatMap { section in
-      (sections.object(section)?.fields ?? []).map { section + "." + $0 }
+    let keys = sections.fields.flatMap { section in (sections.object(section)?.fields ?? []).map { section + "." + $0 }
     }
     let unsectioned = keys.filter { $0.lowercased().hasSuffix("." + name.lowercased()) }
     let near =
-      unsectioned.isEmpty
-      ? nearestName(to: name, among: sections.fields + keys).map { [$0] } ?? [] : unsectioned
+      unsectioned.isEmpty ? nearestName(to: name, among: sections.fields + keys).map { [$0] } ?? [] : unsectioned
     let hint =
       near.isEmpty
-      ? "the sections are \(sections.fields.joined(separator: ", "))"
-      : "did you mean \(alternatives(near))?"
+      ? "the sections are \(sections.fields.joined(separator: ", "))" : "did you mean \(alternatives(near))?"
     return "the configuration has no '\(name)': \(hint)"
   }
 }

@@ -14,8 +14,7 @@ struct Version: Verb {
     let answer = try context.ask(.hello)
     try context.print(answer) { reply in
       let version = printable(reply.text("version") ?? "?")
-      return
-        "imgd \(version), protocol \(reply.number("protocol") ?? 0), at \(printable(context.socket))"
+      return "imgd \(version), protocol \(reply.number("protocol") ?? 0), at \(printable(context.socket))"
     }
     return .done
   }

@@ -35,8 +35,7 @@ struct EvictionOrder {
   }
 
   /// Makes a place the most recently used.
-  @inline(__always)
-  mutating func touch(_ place: Int) { chain.moveToFront(place) }
+  @inline(__always) mutating func touch(_ place: Int) { chain.moveToFront(place) }
 
   /// Frees a place, which will be handed out again.
   mutating func remove(_ place: Int) {

@@ -64,8 +64,7 @@ struct PlaceChain {
   }
 
   /// Moves a place of the chain to the front.
-  @inline(__always)
-  mutating func moveToFront(_ place: Int) {
+  @inline(__always) mutating func moveToFront(_ place: Int) {
     let place = Int32(truncatingIfNeeded: place)
     guard place != first else { return }
     let end = Self.move(place, inFrontOf: first, in: links.mutableSpan)
@@ -75,8 +74,7 @@ struct PlaceChain {
 
   /// Relinks a place, and returns the new end if the place was the last one. With a span the array is checked
   /// for other owners once, and not for each link.
-  @inline(__always)
-  private static func move(
+  @inline(__always) private static func move(
     _ place: Int32, inFrontOf first: Int32, in span: consuming MutableSpan<Link>
   ) -> Int32? {
     var links = span
@@ -107,15 +105,7 @@ struct PlaceChain {
 
   private mutating func unlink(_ place: Int32) {
     let link = links[Int(place)]
-    if link.newer == Self.none {
-      first = link.older
-    } else {
-      links[Int(link.newer)].older = link.older
-    }
-    if link.older == Self.none {
-      last = link.newer
-    } else {
-      links[Int(link.older)].newer = link.newer
-    }
+    if link.newer == Self.none { first = link.older } else { links[Int(link.newer)].older = link.older }
+    if link.older == Self.none { last = link.newer } else { links[Int(link.older)].newer = link.newer }
   }
 }

@@ -26,8 +26,7 @@ package struct FleetValue: Sendable {
   package let payload: Payload
 
   package init(
-    begunAt: Int64, storedAt: Int64, mark: FleetPosition, stamp: UInt64, record: StoredRecord,
-    payload: Payload
+    begunAt: Int64, storedAt: Int64, mark: FleetPosition, stamp: UInt64, record: StoredRecord, payload: Payload
   ) {
     self.begunAt = begunAt
     self.storedAt = storedAt
@@ -53,8 +52,8 @@ package struct FleetValue: Sendable {
     bytes += Self.magic.utf8
     bytes += [Self.version, 0, 0, 0]
     let numbers = [
-      UInt64(clamping: begunAt), UInt64(clamping: storedAt), mark.generation, mark.number,
-      mark.nonce, stamp, UInt64(row.count) << 32 | UInt64(payload.count),
+      UInt64(clamping: begunAt), UInt64(clamping: storedAt), mark.generation, mark.number, mark.nonce, stamp,
+      UInt64(row.count) << 32 | UInt64(payload.count),
     ]
     for number in numbers { bytes.append(highestFirst: number) }
     bytes.append(highestFirst: Self.seal(bytes.span, row.span))
@@ -90,8 +89,7 @@ package struct FleetValue: Sendable {
       guard bytes.count >= headLength, FleetValue.isOurs(bytes) else { return nil }
       begunAt = Int64(clamping: number(bytes, 8))
       storedAt = Int64(clamping: number(bytes, 16))
-      mark = FleetPosition(
-        generation: number(bytes, 24), number: number(bytes, 32), nonce: number(bytes, 40))
+      mark = FleetPosition(generation: number(bytes, 24), number: number(bytes, 32), nonce: number(bytes, 40))
       stamp = number(bytes, 48)
       let lengths = number(bytes, 56)
       (rowCount, bodyCount) = (Int(lengths >> 32), Int(lengths & 0xffff_ffff))
@@ -106,28 +104,24 @@ package struct FleetValue: Sendable {
   }
 
   /// Reads a value that was found under a digest, and verifies all of it.
-  package static func decode(
-    _ bytes: [UInt8], under digest: KeyDigest
-  ) -> Result<FleetValue, FleetValueProblem> {
+  package static func decode(_ bytes: [UInt8], under digest: KeyDigest) -> Result<FleetValue, FleetValueProblem> {
     guard let head = Head(bytes.span) else { return .failure(.foreign) }
-    guard head.rowCount <= mostRowBytes, head.bodyCount > 0,
-      bytes.count - headLength - head.rowCount == head.bodyCount
+    guard head.rowCount <= mostRowBytes, head.bodyCount > 0, bytes.count - headLength - head.rowCount == head.bodyCount
     else { return .failure(.damaged) }
     let row = bytes[headLength..<headLength + head.rowCount]
     let whole = bytes.span
     guard seal(whole.extracting(0..<headLength - 8), whole.extracting(row.indices)) == head.seal,
       let record = RecordCodec.decode(Array(row)), record.bytes == head.bodyCount
     else { return .failure(.damaged) }
-    let named = KeyDigest(
-      url: record.url, identifier: record.identifier, variant: record.variant)
+    let named = KeyDigest(url: record.url, identifier: record.identifier, variant: record.variant)
     guard record.digest == digest, named == digest else { return .failure(.foreign) }
-    guard let payload = body(bytes, from: row.endIndex),
-      BodyChecksum(of: payload) == record.checksum
-    else { return .failure(.damaged) }
+    guard let payload = body(bytes, from: row.endIndex), BodyChecksum(of: payload) == record.checksum else {
+      return .failure(.damaged)
+    }
     return .success(
       FleetValue(
-        begunAt: head.begunAt, storedAt: head.storedAt, mark: head.mark, stamp: head.stamp,
-        record: record, payload: payload))
+        begunAt: head.begunAt, storedAt: head.storedAt, mark: head.mark, stamp: head.stamp, record: record,
+        payload: payload))
   }
 
   /// Nil when there is no memory for a copy.
@@ -151,9 +145,7 @@ package enum FleetValueProblem: Error {
 
 extension [UInt8] {
   fileprivate mutating func append(highestFirst number: UInt64) {
-    for shift in stride(from: 56, through: 0, by: -8) {
-      append(UInt8(truncatingIfNeeded: number >> UInt64(shift)))
-    }
+    for shift in stride(from: 56, through: 0, by: -8) { append(UInt8(truncatingIfNeeded: number >> UInt64(shift))) }
   }
 }
 

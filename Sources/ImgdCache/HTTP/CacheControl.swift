@@ -41,9 +41,7 @@ struct CacheControl: Equatable {
     return asks
   }
 
-  private mutating func read(_ value: String) {
-    CacheDirective.each(of: value) { set($0) }
-  }
+  private mutating func read(_ value: String) { CacheDirective.each(of: value) { set($0) } }
 
   private mutating func set(_ directive: CacheDirective) {
     switch directive.name {
@@ -81,8 +79,9 @@ struct CacheControl: Equatable {
 
   /// The final statuses of RFC 9110 whose rules for caching are followed here. 206 is missing, since its rules
   /// are about parts, and so is 304, which is not an answer of its own.
-  private static let understood: Set<Int> = Set(200...205).union(300...303)
-    .union([305, 307, 308, 421, 422, 426]).union(400...417).union(500...505)
+  private static let understood: Set<Int> = Set(200...205).union(300...303).union([305, 307, 308, 421, 422, 426]).union(
+    400...417
+  ).union(500...505)
 
   /// Whether an answer with this status must not be stored.
   ///
@@ -95,12 +94,8 @@ struct CacheControl: Equatable {
 
   /// Whether no request may prolong the lifetime, since the origin has forbidden showing the answer
   /// unconfirmed after its end (RFC 9111, 5.2.2.2, 5.2.2.8).
-  func bindsLifetime(isScoped: Bool) -> Bool {
-    mustRevalidate || (!isScoped && proxyRevalidate)
-  }
+  func bindsLifetime(isScoped: Bool) -> Bool { mustRevalidate || (!isScoped && proxyRevalidate) }
 
   /// Whether a stale answer must never be shown unconfirmed (RFC 9111, 5.2.2.2, 5.2.2.8, 5.2.2.10).
-  func forbidsStale(isScoped: Bool) -> Bool {
-    bindsLifetime(isScoped: isScoped) || (!isScoped && sharedMaxAge != nil)
-  }
+  func forbidsStale(isScoped: Bool) -> Bool { bindsLifetime(isScoped: isScoped) || (!isScoped && sharedMaxAge != nil) }
 }

@@ -33,9 +33,7 @@ struct CacheDirective {
   /// Visits the members of a field's value in their order.
   static func each(of value: String, _ visit: (CacheDirective) -> Void) {
     var scanner = FieldScanner(value)
-    repeat {
-      if let directive = CacheDirective(&scanner) { visit(directive) }
-    } while scanner.nextMember()
+    repeat { if let directive = CacheDirective(&scanner) { visit(directive) } } while scanner.nextMember()
   }
 
   /// The number of seconds that it names; an invalid number counts as 0.

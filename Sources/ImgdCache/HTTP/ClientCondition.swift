@@ -48,9 +48,7 @@ extension StoredResponse {
   /// failing that, received.
   fileprivate func lastChange(receivedAt: Int64) -> Int64 {
     for name in ["last-modified", "date"] {
-      if let time = headers.value(of: name).flatMap({ HTTPDate.parse($0, now: receivedAt) }) {
-        return time
-      }
+      if let time = headers.value(of: name).flatMap({ HTTPDate.parse($0, now: receivedAt) }) { return time }
     }
     return receivedAt
   }

@@ -18,12 +18,11 @@ package enum CredentialSharing: Sendable, Equatable {
   /// `private` outweighs every word beside it. An answer that varies with credentials fits nobody else's request.
   package func admits(_ headers: HeaderList) -> Bool {
     let control = CacheControl(headers)
-    guard !control.isPrivate,
-      Set(varyingNames(headers)).isDisjoint(with: ["*", "authorization", "cookie"])
-    else { return false }
+    guard !control.isPrivate, Set(varyingNames(headers)).isDisjoint(with: ["*", "authorization", "cookie"]) else {
+      return false
+    }
     switch self {
-    case .authorization:
-      return control.isPublic || control.sharedMaxAge != nil || control.mustRevalidate
+    case .authorization: return control.isPublic || control.sharedMaxAge != nil || control.mustRevalidate
     case .cookies: return control.isPublic
     }
   }

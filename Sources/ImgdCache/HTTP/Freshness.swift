@@ -33,8 +33,8 @@ package struct FreshnessRules: Sendable, Equatable {
   package var longestTTL: Duration
 
   package init(
-    defaultLifetime: Duration = .seconds(3600), heuristicPercent: Int = 10,
-    staleIfError: Duration = .zero, longestTTL: Duration = .seconds(7 * 86_400)
+    defaultLifetime: Duration = .seconds(3600), heuristicPercent: Int = 10, staleIfError: Duration = .zero,
+    longestTTL: Duration = .seconds(7 * 86_400)
   ) {
     self.defaultLifetime = defaultLifetime
     self.heuristicPercent = heuristicPercent
@@ -57,8 +57,7 @@ package struct FreshnessTerms: Sendable {
   package var isOpenedByCredentials: Bool
 
   package init(
-    ttl: Duration? = nil, silence: Duration? = nil, isScoped: Bool = false,
-    isOpenedByCredentials: Bool = false
+    ttl: Duration? = nil, silence: Duration? = nil, isScoped: Bool = false, isOpenedByCredentials: Bool = false
   ) {
     self.ttl = ttl
     self.silence = silence
@@ -96,9 +95,7 @@ package struct Freshness: Sendable, Equatable {
   package var staleWhileRevalidate: Duration { .seconds(whileRevalidateSeconds) }
   /// How long after the end of its lifetime it may be shown when the origin fails; zero: not at all, nil: the
   /// origin says nothing.
-  package var staleIfError: Duration? {
-    ifErrorSeconds == Self.silence ? nil : .seconds(ifErrorSeconds)
-  }
+  package var staleIfError: Duration? { ifErrorSeconds == Self.silence ? nil : .seconds(ifErrorSeconds) }
 
   /// The ways of showing a stale answer that the origin permits. It takes one byte, so that no picture grows by it.
   private enum StaleUse: UInt8 {
@@ -108,9 +105,7 @@ package struct Freshness: Sendable, Equatable {
     /// It may not be shown at all.
     case closed
 
-    init(isBound: Bool, isClosed: Bool) {
-      self = isClosed ? .closed : isBound ? .bound : .unbound
-    }
+    init(isBound: Bool, isClosed: Bool) { self = isClosed ? .closed : isBound ? .bound : .unbound }
   }
 
   /// Kept in place of a time that the origin does not name.
@@ -130,8 +125,7 @@ package struct Freshness: Sendable, Equatable {
     let age = dates.initialAge(delay: delay)
     let granted = lifetime - age
     let isClosed = terms.isOpenedByCredentials && !isScoped && !control.isPublic
-    staleUse = StaleUse(
-      isBound: control.forbidsStale(isScoped: isScoped), isClosed: isClosed)
+    staleUse = StaleUse(isBound: control.forbidsStale(isScoped: isScoped), isClosed: isClosed)
     let isBound = isClosed || control.bindsLifetime(isScoped: isScoped)
     ageNanoseconds = age.nanoseconds
     remainingNanoseconds =
@@ -141,14 +135,12 @@ package struct Freshness: Sendable, Equatable {
       } ?? granted).nanoseconds
     refusal =
       storeRefusal(
-        status, control, isScoped: isScoped,
-        hasLifetime: explicit != nil || ttl != nil && isRedirect(status), varying: vary)
-      ?? (StoredHeaders.haveRoom(headers) ? nil : .noStore)
+        status, control, isScoped: isScoped, hasLifetime: explicit != nil || ttl != nil && isRedirect(status),
+        varying: vary) ?? (StoredHeaders.haveRoom(headers) ? nil : .noStore)
     needsConfirmation = control.noCache
     isImmutable = control.isImmutable
     let forbidsStale = staleUse != .unbound || needsConfirmation
-    whileRevalidateSeconds =
-      forbidsStale ? 0 : UInt32(clamping: control.staleWhileRevalidate ?? 0)
+    whileRevalidateSeconds = forbidsStale ? 0 : UInt32(clamping: control.staleWhileRevalidate ?? 0)
     let ifError = control.staleIfError.map { UInt32(clamping: $0) }
     ifErrorSeconds = forbidsStale ? 0 : ifError ?? Self.silence
   }
@@ -156,8 +148,7 @@ package struct Freshness: Sendable, Equatable {
   /// A judgement that was made earlier, on an answer that was stored.
   package init(
     initialAge: Duration, remaining: Duration, needsConfirmation: Bool, mustRevalidate: Bool,
-    isOpenOnlyWhileFresh: Bool = false, isImmutable: Bool, staleWhileRevalidate: Duration,
-    staleIfError: Duration?
+    isOpenOnlyWhileFresh: Bool = false, isImmutable: Bool, staleWhileRevalidate: Duration, staleIfError: Duration?
   ) {
     refusal = nil
     ageNanoseconds = initialAge.nanoseconds
@@ -178,9 +169,9 @@ private let keptByDefault: Set = [200, 203, 204, 300, 301, 308, 404, 405, 410, 4
 private func isRedirect(_ status: Int) -> Bool { 300..<400 ~= status }
 
 /// The conditions for storing, in the order of RFC 9111, 3.
-private func storeRefusal(
-  _ status: Int, _ control: CacheControl, isScoped: Bool, hasLifetime: Bool, varying: [String]
-) -> StoreRefusal? {
+private func storeRefusal(_ status: Int, _ control: CacheControl, isScoped: Bool, hasLifetime: Bool, varying: [String])
+  -> StoreRefusal?
+{
   if status < 200 || status == 206 || status == 304 { return .noStore }
   if control.forbidsStoring(status, isScoped: isScoped) { return .noStore }
   let isAllowed = hasLifetime || control.isPublic || (control.isPrivate && isScoped)

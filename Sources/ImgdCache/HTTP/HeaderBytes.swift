@@ -55,9 +55,7 @@ struct HeaderReader {
   private let bytes: [UInt8]
   private var offset = 0
 
-  init(_ bytes: [UInt8]) {
-    self.bytes = bytes
-  }
+  init(_ bytes: [UInt8]) { self.bytes = bytes }
 
   /// The next field; nil after the last.
   mutating func next() -> (name: String, value: String)? {
@@ -67,9 +65,7 @@ struct HeaderReader {
     return (name, text())
   }
 
-  private mutating func number(bytes count: Int) -> Int {
-    (0..<count).reduce(0) { $0 | Int(byte()) << (8 * $1) }
-  }
+  private mutating func number(bytes count: Int) -> Int { (0..<count).reduce(0) { $0 | Int(byte()) << (8 * $1) } }
 
   private mutating func byte() -> UInt8 {
     defer { offset += 1 }
@@ -88,17 +84,14 @@ struct HeaderReader {
 /// The names that origins of pictures send most often, numbered from 1.
 enum HeaderNames {
   private static let all = [
-    "accept-ranges", "access-control-allow-origin", "access-control-expose-headers", "age",
-    "alt-svc", "cache-control", "cf-cache-status", "cf-ray", "content-disposition",
-    "content-encoding", "content-language", "content-length", "content-md5",
-    "content-security-policy", "content-type", "cross-origin-resource-policy", "date", "etag",
-    "expires", "last-modified", "nel", "pragma", "referrer-policy", "report-to", "server",
-    "server-timing", "strict-transport-security", "timing-allow-origin", "vary", "via",
-    "x-amz-request-id", "x-cache", "x-cache-hits", "x-content-type-options", "x-frame-options",
-    "x-served-by", "x-timer", "x-xss-protection",
+    "accept-ranges", "access-control-allow-origin", "access-control-expose-headers", "age", "alt-svc", "cache-control",
+    "cf-cache-status", "cf-ray", "content-disposition", "content-encoding", "content-language", "content-length",
+    "content-md5", "content-security-policy", "content-type", "cross-origin-resource-policy", "date", "etag", "expires",
+    "last-modified", "nel", "pragma", "referrer-policy", "report-to", "server", "server-timing",
+    "strict-transport-security", "timing-allow-origin", "vary", "via", "x-amz-request-id", "x-cache", "x-cache-hits",
+    "x-content-type-options", "x-frame-options", "x-served-by", "x-timer", "x-xss-protection",
   ]
-  private static let numbers = Dictionary(
-    uniqueKeysWithValues: all.enumerated().map { ($1, UInt8($0 + 1)) })
+  private static let numbers = Dictionary(uniqueKeysWithValues: all.enumerated().map { ($1, UInt8($0 + 1)) })
 
   /// The number of a name; nil for one that is written out.
   static func number(of name: String) -> UInt8? { numbers[name] }

@@ -27,9 +27,7 @@ enum HeaderPacking {
   static func value(of name: String, in packed: [UInt8]) -> String? {
     var offset = 0
     while let key = part(of: packed, at: offset), let value = part(of: packed, at: key.upperBound) {
-      if packed[key].elementsEqual(name.utf8) {
-        return String(decoding: packed[value], as: UTF8.self)
-      }
+      if packed[key].elementsEqual(name.utf8) { return String(decoding: packed[value], as: UTF8.self) }
       offset = value.upperBound
     }
     return nil

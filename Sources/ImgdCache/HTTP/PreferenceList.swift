@@ -10,9 +10,7 @@ internal import ImgdText
 
 /// The field values whose members say what a client prefers.
 enum PreferenceList {
-  private static let names: Set<String> = [
-    "accept", "accept-charset", "accept-encoding", "accept-language",
-  ]
+  private static let names: Set<String> = ["accept", "accept-charset", "accept-encoding", "accept-language"]
   /// Longer lists are compared as they were written: nobody needs them, and sorting them would take long.
   private static let mostMembers = 128
 
@@ -65,9 +63,7 @@ extension FieldScanner {
       }
       guard takeByte(UInt8(ascii: "=")) else { return nil }
       if parameter == "q" {
-        guard weight == nil, let text = takeWrittenToken(), let least = shortestWeight(text) else {
-          return nil
-        }
+        guard weight == nil, let text = takeWrittenToken(), let least = shortestWeight(text) else { return nil }
         weight = least
       } else {
         guard hasParameters, let value = takeParameterValue() else { return nil }
@@ -102,11 +98,9 @@ private func escaped(_ text: String) -> String {
 private func shortestWeight(_ text: String) -> String? {
   var digits = Array(text.utf8)
   guard !digits.isEmpty, digits.count <= 5, digits.count == 1 || digits[1] == UInt8(ascii: "."),
-    let whole = decimalValue(digits[0]), whole < 2,
-    digits.dropFirst(2).allSatisfy({ decimalValue($0) != nil })
+    let whole = decimalValue(digits[0]), whole < 2, digits.dropFirst(2).allSatisfy({ decimalValue($0) != nil })
   else { return nil }
-  while digits.count > 1, [UInt8(ascii: "0"), UInt8(ascii: ".")].contains(digits[digits.count - 1])
-  {
+  while digits.count > 1, [UInt8(ascii: "0"), UInt8(ascii: ".")].contains(digits[digits.count - 1]) {
     digits.removeLast()
   }
   if whole == 1 { return digits.count == 1 ? "" : nil }

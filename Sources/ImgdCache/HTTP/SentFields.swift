@@ -10,16 +10,14 @@ package struct SentFields: Sendable {
   package init(_ sent: HeaderList, credentials: Set<String> = []) {
     var lines: [String: [String]] = [:]
     for (name, value) in sent { lines[name, default: []].append(value) }
-    let values = Dictionary(
-      uniqueKeysWithValues: lines.map { ($0, normalisedFieldValue($1, of: $0)) })
+    let values = Dictionary(uniqueKeysWithValues: lines.map { ($0, normalisedFieldValue($1, of: $0)) })
     self.values = values
-    telling = values.keys.filter { isTelling($0) && !credentials.contains($0) }.sorted()
-      .map { name in
-        var bytes: [UInt8] = []
-        appendPart(name, to: &bytes)
-        appendPart(values[name] ?? "", to: &bytes)
-        return (name, Digest128(of: bytes.span))
-      }
+    telling = values.keys.filter { isTelling($0) && !credentials.contains($0) }.sorted().map { name in
+      var bytes: [UInt8] = []
+      appendPart(name, to: &bytes)
+      appendPart(values[name] ?? "", to: &bytes)
+      return (name, Digest128(of: bytes.span))
+    }
   }
 
   /// The value of a field by its lower-case name; nil if there is no such field, which differs from an empty one.
@@ -40,9 +38,8 @@ package struct SentFields: Sendable {
 /// The fields that HTTP itself has for choosing among several forms of one thing (RFC 9110, 12.5; client hints).
 /// An origin that sends `Vary` has said which of these it looks at.
 private let negotiating: Set<String> = [
-  "accept", "accept-charset", "accept-encoding", "accept-language", "device-memory", "downlink",
-  "dpr",
-  "ect", "rtt", "save-data", "viewport-width", "width",
+  "accept", "accept-charset", "accept-encoding", "accept-language", "device-memory", "downlink", "dpr", "ect", "rtt",
+  "save-data", "viewport-width", "width",
 ]
 
 private func isTelling(_ name: String) -> Bool {

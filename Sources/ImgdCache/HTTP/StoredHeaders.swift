@@ -13,9 +13,7 @@ package struct StoredHeaders: Sendable {
   let kept: [UInt8]
 
   /// Fields that this process has in the kept form already.
-  init(kept: [UInt8]) {
-    self.kept = kept
-  }
+  init(kept: [UInt8]) { self.kept = kept }
 
   /// Fields in the form of a file; nil when they make no sense.
   init?(packed: [UInt8]) {
@@ -40,9 +38,7 @@ package struct StoredHeaders: Sendable {
   /// The value of the first field with a name.
   func value(of name: String) -> String? {
     var reader = HeaderReader(kept)
-    while let field = reader.next() {
-      if field.name == name { return field.value }
-    }
+    while let field = reader.next() { if field.name == name { return field.value } }
     return nil
   }
 
@@ -56,8 +52,8 @@ extension StoredHeaders {
   /// Fields about one connection alone, or for one proxy (RFC 9111, 3.1), which mean nothing to
   /// later readers of the answer.
   private static let hopByHop: Set = [
-    "connection", "keep-alive", "proxy-authenticate", "proxy-authentication-info",
-    "proxy-authorization", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
+    "connection", "keep-alive", "proxy-authenticate", "proxy-authentication-info", "proxy-authorization",
+    "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
   ]
   /// Fields meant for the one client that asked, which has no use for them here: the daemon has no
   /// cookies. Later readers of the answer must not see them.
@@ -65,16 +61,13 @@ extension StoredHeaders {
   private static let neverKept = hopByHop.union(personal)
   /// Fields that decide how an answer is used later.
   private static let needed: Set = [
-    "age", "cache-control", "content-type", "date", "etag", "expires", "last-modified", "location",
-    "pragma", "vary",
+    "age", "cache-control", "content-type", "date", "etag", "expires", "last-modified", "location", "pragma", "vary",
   ]
   /// The most bytes of fields that are kept with a picture: more than honest origins send, and little
   /// beside a picture.
   package static let mostKept = 8 << 10
   /// Fields about the bytes as they are stored; a confirmation brings no bytes.
-  private static let aboutTheBytes: Set = [
-    "content-encoding", "content-length", "content-range", "content-type",
-  ]
+  private static let aboutTheBytes: Set = ["content-encoding", "content-length", "content-range", "content-type"]
   /// Fields about one message that mean nothing for the next one.
   private static let aboutTheMessage: Set = ["age", "date"]
 
@@ -83,9 +76,7 @@ extension StoredHeaders {
   /// Fields that decide how the answer is used are kept even if `Connection` names them (RFC 9110, 7.6.1): naming
   /// `Cache-Control` there must not lift what it forbids.
   package static func storable(_ list: HeaderList) -> HeaderList {
-    let nominated = Set(
-      list.filter { $0.name == "connection" }.flatMap { names(in: $0.value) }
-    ).subtracting(needed)
+    let nominated = Set(list.filter { $0.name == "connection" }.flatMap { names(in: $0.value) }).subtracting(needed)
     return list.filter { !neverKept.contains($0.name) && !nominated.contains($0.name) }
   }
 
@@ -128,8 +119,7 @@ extension StoredHeaders {
   package func areConfirmed(by fresh: HeaderList) -> Bool {
     let own = list
     switch (Self.value(of: "etag", in: own), Self.value(of: "etag", in: fresh)) {
-    case (let own?, let tag?):
-      return tag.hasPrefix("W/") ? Self.opaque(own) == Self.opaque(tag) : own == tag
+    case (let own?, let tag?): return tag.hasPrefix("W/") ? Self.opaque(own) == Self.opaque(tag) : own == tag
     case (_?, nil): return true
     case (nil, let tag):
       guard let date = Self.value(of: "last-modified", in: fresh) else { return tag == nil }
@@ -138,9 +128,7 @@ extension StoredHeaders {
   }
 
   /// A tag without the mark of a weak one.
-  private static func opaque(_ tag: String) -> Substring {
-    tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...]
-  }
+  private static func opaque(_ tag: String) -> Substring { tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...] }
 
   /// The fields after the origin has confirmed the answer (RFC 9111, 3.2): those of the
   /// confirmation replace the old ones, except those about the bytes.
@@ -153,9 +141,7 @@ extension StoredHeaders {
     return list.filter { !replaced.contains($0.name) } + replacing
   }
 
-  private static func value(of name: String, in list: HeaderList) -> String? {
-    list.first { $0.name == name }?.value
-  }
+  private static func value(of name: String, in list: HeaderList) -> String? { list.first { $0.name == name }?.value }
 
   /// The tokens of a list that has only tokens: quotes hide none of them.
   private static func names(in value: String) -> [String] {

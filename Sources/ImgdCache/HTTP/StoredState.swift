@@ -16,9 +16,8 @@ package struct StoredState: Sendable, Equatable {
   package var staleIfError: Duration?
 
   package init(
-    isFresh: Bool, staleFor: Duration = .zero, needsConfirmation: Bool = false,
-    mustRevalidate: Bool = false, isOpenOnlyWhileFresh: Bool = false,
-    isMarkedStale: Bool = false, isImmutable: Bool = false,
+    isFresh: Bool, staleFor: Duration = .zero, needsConfirmation: Bool = false, mustRevalidate: Bool = false,
+    isOpenOnlyWhileFresh: Bool = false, isMarkedStale: Bool = false, isImmutable: Bool = false,
     staleWhileRevalidate: Duration = .zero, staleIfError: Duration? = nil
   ) {
     self.isFresh = isFresh
@@ -41,14 +40,10 @@ package struct StoredState: Sendable, Equatable {
   private var mayBeShownStale: Bool { !needsConfirmation && !mustRevalidate }
 
   /// Whether it may be shown while it is fetched anew.
-  package var mayBeShownMeanwhile: Bool {
-    mayBeShownStale && !isMarkedStale && staleFor < staleWhileRevalidate
-  }
+  package var mayBeShownMeanwhile: Bool { mayBeShownStale && !isMarkedStale && staleFor < staleWhileRevalidate }
 
   /// Whether it may stand in for an origin that fails, within a window of its staleness.
-  package func mayStandIn(for window: Duration?) -> Bool {
-    mayBeShownStale && staleFor < window ?? .zero
-  }
+  package func mayStandIn(for window: Duration?) -> Bool { mayBeShownStale && staleFor < window ?? .zero }
 
   /// Whether the origin has promised that it does not change while it is fresh.
   package var isPromisedUnchanged: Bool { isUsable && isImmutable }

@@ -56,22 +56,17 @@ package struct VaryOutcome: Sendable, Equatable {
       return
     }
     let pairs = names.compactMap { name in fields.value(of: name).map { (name, $0) } }
-    dependence = Dependence(
-      names, pairs, VariantPlace(owner: owner, rest: fields.rest(beside: names)))
+    dependence = Dependence(names, pairs, VariantPlace(owner: owner, rest: fields.rest(beside: names)))
   }
 
-  private init(_ dependence: Dependence?) {
-    self.dependence = dependence
-  }
+  private init(_ dependence: Dependence?) { self.dependence = dependence }
 
   private static func listed(_ varying: [String]) -> [String] {
     Set(varying.map { $0.lowercased() }).subtracting(credentials).sorted()
   }
 
   /// The outcome for something made of the picture, which is found by way of the picture alone.
-  var withoutPlace: VaryOutcome {
-    VaryOutcome(dependence.map { Dependence($0.names, $0.pairs, nil) })
-  }
+  var withoutPlace: VaryOutcome { VaryOutcome(dependence.map { Dependence($0.names, $0.pairs, nil) }) }
 
   /// Whether the origin would have given a request with these headers the same answer.
   package func matches(sent: HeaderList) -> Bool {
@@ -97,9 +92,7 @@ package struct VaryOutcome: Sendable, Equatable {
   /// Compares bytes: a value in another Unicode spelling is another value.
   package static func == (left: VaryOutcome, right: VaryOutcome) -> Bool {
     left.names == right.names
-      && left.pairs.elementsEqual(right.pairs) {
-        $0.name == $1.name && sameBytes($0.value, $1.value)
-      }
+      && left.pairs.elementsEqual(right.pairs) { $0.name == $1.name && sameBytes($0.value, $1.value) }
   }
 
   /// The value of a header, with several fields of its name as one list; nil without any.
@@ -127,9 +120,7 @@ package struct VariantPlace: Sendable, Equatable {
 /// Blanks around a value and around its commas mean nothing; in quotes they stay. Lists of preferences
 /// have more spellings (`PreferenceList`).
 func normalisedFieldValue(_ lines: [String], of name: String) -> String {
-  if PreferenceList.isValue(of: name),
-    let list = PreferenceList.normalised(lines.joined(separator: ","), of: name)
-  {
+  if PreferenceList.isValue(of: name), let list = PreferenceList.normalised(lines.joined(separator: ","), of: name) {
     return list
   }
   return lines.map(normalisedFieldValue).joined(separator: ",")

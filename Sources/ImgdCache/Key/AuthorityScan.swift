@@ -9,9 +9,7 @@ struct AuthorityScan {
   let isCanonical: Bool
 
   init?(_ bytes: Span<UInt8>) {
-    guard let start = hostStart(bytes), let hostEnd = hostEnd(bytes, from: start) else {
-      return nil
-    }
+    guard let start = hostStart(bytes), let hostEnd = hostEnd(bytes, from: start) else { return nil }
     var index = hostEnd
     if index < bytes.count, bytes[index] == UInt8(ascii: ":") {
       guard let end = portEnd(bytes, from: index + 1, isSecure: start == 8) else { return nil }
@@ -24,12 +22,11 @@ struct AuthorityScan {
 
 /// The offset just after `http://` or `https://`, in lower case.
 private func hostStart(_ bytes: Span<UInt8>) -> Int? {
-  guard bytes.count > 8, bytes[0] == UInt8(ascii: "h"), bytes[1] == UInt8(ascii: "t"),
-    bytes[2] == UInt8(ascii: "t"), bytes[3] == UInt8(ascii: "p")
+  guard bytes.count > 8, bytes[0] == UInt8(ascii: "h"), bytes[1] == UInt8(ascii: "t"), bytes[2] == UInt8(ascii: "t"),
+    bytes[3] == UInt8(ascii: "p")
   else { return nil }
   let colon = bytes[4] == UInt8(ascii: "s") ? 5 : 4
-  guard bytes[colon] == UInt8(ascii: ":"), bytes[colon + 1] == UInt8(ascii: "/"),
-    bytes[colon + 2] == UInt8(ascii: "/")
+  guard bytes[colon] == UInt8(ascii: ":"), bytes[colon + 1] == UInt8(ascii: "/"), bytes[colon + 2] == UInt8(ascii: "/")
   else { return nil }
   return colon + 3
 }
@@ -56,10 +53,8 @@ private func hostEnd(_ bytes: Span<UInt8>, from start: Int) -> Int? {
   return isPlainAddress(bytes, start..<index) ? index : nil
 }
 
-@inline(__always)
-private func isCanonicalHostByte(_ byte: UInt8) -> Bool {
-  byte &- UInt8(ascii: "a") < 26 || decimalValue(byte) != nil || byte == UInt8(ascii: "-")
-    || byte == UInt8(ascii: "_")
+@inline(__always) private func isCanonicalHostByte(_ byte: UInt8) -> Bool {
+  byte &- UInt8(ascii: "a") < 26 || decimalValue(byte) != nil || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
 }
 
 /// Whether a host is four numbers up to 255, none with a leading zero.

@@ -7,21 +7,16 @@ package struct CacheKey: Hashable, Sendable {
   /// The name of its files; nil with credentials, since nothing fetched with them is ever written to disk.
   package let digest: KeyDigest?
 
-  package init(
-    url: CanonicalURL, identifier: String? = nil, variant: KeyVariant? = nil,
-    scope: CredentialScope? = nil
-  ) {
+  package init(url: CanonicalURL, identifier: String? = nil, variant: KeyVariant? = nil, scope: CredentialScope? = nil)
+  {
     let identifier = identifier == "" ? nil : identifier
     self.url = url
     distinction = KeyDistinction(identifier, variant, scope)
-    digest =
-      scope == nil ? KeyDigest(url: url.text, identifier: identifier, variant: variant) : nil
+    digest = scope == nil ? KeyDigest(url: url.text, identifier: identifier, variant: variant) : nil
   }
 
   /// A public key whose digest has been computed before.
-  package init(
-    url: CanonicalURL, identifier: String?, variant: KeyVariant? = nil, knownDigest: KeyDigest
-  ) {
+  package init(url: CanonicalURL, identifier: String?, variant: KeyVariant? = nil, knownDigest: KeyDigest) {
     self.url = url
     distinction = KeyDistinction(identifier == "" ? nil : identifier, variant, nil)
     digest = knownDigest
@@ -62,9 +57,7 @@ extension CacheKey {
   /// The key of something that was made of the picture under this key. It depends on the picture's bytes, so
   /// other bytes under this key never lead to it.
   package func made(of checksum: BodyChecksum, form: String) -> CacheKey {
-    CacheKey(
-      url: url, identifier: identifier,
-      variant: KeyVariant(of: variant, checksum, form: form), scope: scope)
+    CacheKey(url: url, identifier: identifier, variant: KeyVariant(of: variant, checksum, form: form), scope: scope)
   }
 
   package var cost: Int { url.text.utf8.count + (identifier?.utf8.count ?? 0) }

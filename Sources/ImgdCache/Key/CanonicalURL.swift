@@ -28,9 +28,7 @@ package struct CanonicalURL: Hashable, Sendable {
   /// The URL in its one form, all ASCII; the text it was parsed from when that was canonical.
   package let text: String
 
-  init(canonical text: String) {
-    self.text = text
-  }
+  init(canonical text: String) { self.text = text }
 
   /// Brings a URL into its one form, or says what is wrong with it.
   package static func parse(_ text: String) throws(URLProblem) -> CanonicalURL {
@@ -41,17 +39,13 @@ package struct CanonicalURL: Hashable, Sendable {
   /// Whether one pass over the bytes of a text shows that it is in canonical form.
   package static func isCanonical(_ text: String) -> Bool {
     let bytes = text.utf8.span
-    guard bytes.count <= longest, let scan = AuthorityScan(bytes), scan.isCanonical else {
-      return false
-    }
+    guard bytes.count <= longest, let scan = AuthorityScan(bytes), scan.isCanonical else { return false }
     return hasCanonicalPath(bytes, from: scan.end)
   }
 
   package var isSecure: Bool { Self.isSecure(text.utf8.span) }
 
-  private static func isSecure(_ url: Span<UInt8>) -> Bool {
-    url.count > 4 && url[4] == UInt8(ascii: "s")
-  }
+  private static func isSecure(_ url: Span<UInt8>) -> Bool { url.count > 4 && url[4] == UInt8(ascii: "s") }
 
   /// The place of the host in `text.utf8`, including the brackets of an IPv6 address.
   package var hostRange: Range<Int> { Self.hostRange(in: text.utf8.span) }
@@ -100,14 +94,10 @@ package struct CanonicalURL: Hashable, Sendable {
   // `String`'s own equality takes two spellings of one accent as equal. These texts are
   // ASCII, so comparing and hashing their bytes gives the same result, and is faster.
 
-  package static func == (left: CanonicalURL, right: CanonicalURL) -> Bool {
-    sameBytes(left.text, right.text)
-  }
+  package static func == (left: CanonicalURL, right: CanonicalURL) -> Bool { sameBytes(left.text, right.text) }
 
   /// By bytes, as URLs are compared.
-  package func hash(into hasher: inout Hasher) {
-    hashBytes(of: text, into: &hasher)
-  }
+  package func hash(into hasher: inout Hasher) { hashBytes(of: text, into: &hasher) }
 }
 
 /// Whether a canonical URL's path and query begin at `start`: visible ASCII, no fragment, and no
@@ -129,7 +119,4 @@ private func hasCanonicalPath(_ bytes: Span<UInt8>, from start: Int) -> Bool {
   return true
 }
 
-@inline(__always)
-private func isPlain(_ byte: UInt8) -> Bool {
-  byte &- 0x21 < 0x5E && byte != UInt8(ascii: "#")
-}
+@inline(__always) private func isPlain(_ byte: UInt8) -> Bool { byte &- 0x21 < 0x5E && byte != UInt8(ascii: "#") }

@@ -10,10 +10,7 @@ package struct CredentialScope: Hashable, Sendable {
   /// `credentials` are the values of Authorization and Cookie, under lower-case names.
   package init(uid: UInt32, credentials: HeaderList) {
     self.uid = uid
-    digest = (
-      Self.digest(of: credentials, seed: Self.secrets.0),
-      Self.digest(of: credentials, seed: Self.secrets.1)
-    )
+    digest = (Self.digest(of: credentials, seed: Self.secrets.0), Self.digest(of: credentials, seed: Self.secrets.1))
   }
 
   private static func digest(of credentials: HeaderList, seed: KeyHasher.Seed) -> UInt64 {

@@ -9,9 +9,7 @@ struct CurlURL {
   let path: String
 
   init(_ text: String) throws(URLProblem) {
-    guard let handle = unsafe curl_url() else {
-      throw .bad(reason: "there is no memory left to read the URL")
-    }
+    guard let handle = unsafe curl_url() else { throw .bad(reason: "there is no memory left to read the URL") }
     defer { unsafe curl_url_cleanup(handle) }
     let code = unsafe curl_url_set(handle, CURLUPART_URL, text, 0)
     guard code == CURLUE_OK else { throw .bad(reason: Self.reason(code)) }
@@ -22,9 +20,7 @@ struct CurlURL {
 
   private static func part(_ part: CURLUPart, of handle: OpaquePointer) -> String? {
     var text: UnsafeMutablePointer<CChar>?
-    guard unsafe curl_url_get(handle, part, &text, 0) == CURLUE_OK, let text = unsafe text else {
-      return nil
-    }
+    guard unsafe curl_url_get(handle, part, &text, 0) == CURLUE_OK, let text = unsafe text else { return nil }
     defer { unsafe curl_free(text) }
     return unsafe String(cString: text)
   }

@@ -12,9 +12,7 @@ package struct Digest128: Hashable, Sendable {
 
   init(of bytes: Span<UInt8>) {
     var digest = [UInt8](repeating: 0, count: Int(SHA256_DIGEST_LENGTH))
-    unsafe bytes.withUnsafeBufferPointer { bytes in
-      _ = unsafe SHA256(bytes.baseAddress, bytes.count, &digest)
-    }
+    unsafe bytes.withUnsafeBufferPointer { bytes in _ = unsafe SHA256(bytes.baseAddress, bytes.count, &digest) }
     high = digest[0..<8].reduce(0) { $0 << 8 | UInt64($1) }
     low = digest[8..<16].reduce(0) { $0 << 8 | UInt64($1) }
   }

@@ -18,9 +18,7 @@ package enum EntryTags {
   }
 
   /// Whether a purge of a tag is about an entry with these tags.
-  static func contains(_ tag: String, _ tags: [String]) -> Bool {
-    tags.contains { sameBytes($0, tag) || $0.isEmpty }
-  }
+  static func contains(_ tag: String, _ tags: [String]) -> Bool { tags.contains { sameBytes($0, tag) || $0.isEmpty } }
 
   /// Whether there were so many tags that they now stand for every tag.
   package static func areAll(_ tags: [String]) -> Bool { tags.first?.isEmpty == true }

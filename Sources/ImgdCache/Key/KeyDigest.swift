@@ -34,9 +34,9 @@ package struct KeyDigest: Hashable, Sendable {
   /// Reads what `hex` wrote: 32 digits in lower case, nothing else.
   package init?(hex: some StringProtocol) {
     let digits = hex.utf8
-    guard digits.count == 32, let high = lowerHex(digits.prefix(16)),
-      let low = lowerHex(digits.suffix(16))
-    else { return nil }
+    guard digits.count == 32, let high = lowerHex(digits.prefix(16)), let low = lowerHex(digits.suffix(16)) else {
+      return nil
+    }
     self.init(high: high, low: low)
   }
 
@@ -66,9 +66,7 @@ extension [UInt8] {
 /// Appends a part with its length in front, so that it cannot be taken for a piece of its neighbour.
 func appendPart(_ part: String, to bytes: inout [UInt8]) {
   let count = UInt32(part.utf8.count)
-  for shift in [24, 16, 8, 0] as [UInt32] {
-    bytes.append(UInt8(truncatingIfNeeded: count >> shift))
-  }
+  for shift in [24, 16, 8, 0] as [UInt32] { bytes.append(UInt8(truncatingIfNeeded: count >> shift)) }
   bytes.append(contentsOf: part.utf8)
 }
 
@@ -78,9 +76,7 @@ func lowerHex(_ digits: some Collection<UInt8>) -> UInt64? {
   var number: UInt64 = 0
   for digit in digits {
     let letter = digit &- UInt8(ascii: "a")
-    guard let value = decimalValue(digit) ?? (letter < 6 ? Int(letter) + 10 : nil) else {
-      return nil
-    }
+    guard let value = decimalValue(digit) ?? (letter < 6 ? Int(letter) + 10 : nil) else { return nil }
     number = number << 4 | UInt64(value)
   }
   return number

@@ -14,9 +14,9 @@ final class KeyDistinction: Sendable {
   }
 
   /// Whether a key's own parts, nil when it has none, are these.
-  static func matches(
-    _ own: KeyDistinction?, identifier: String?, variant: KeyVariant?, scope: CredentialScope?
-  ) -> Bool {
+  static func matches(_ own: KeyDistinction?, identifier: String?, variant: KeyVariant?, scope: CredentialScope?)
+    -> Bool
+  {
     guard let own else { return identifier == nil && variant == nil && scope == nil }
     guard own.variant == variant, own.scope == scope else { return false }
     switch (own.identifier, identifier) {

@@ -15,13 +15,9 @@ struct KeyHasher {
   }
 
   /// Draws odd numbers from the kernel: a factor must not be zero.
-  static func randomSeed() -> Seed {
-    (UInt64.random(in: .min ... .max) | 1, UInt64.random(in: .min ... .max) | 1)
-  }
+  static func randomSeed() -> Seed { (UInt64.random(in: .min ... .max) | 1, UInt64.random(in: .min ... .max) | 1) }
 
-  mutating func combine(_ number: UInt64) {
-    state = fold(state ^ number, secret)
-  }
+  mutating func combine(_ number: UInt64) { state = fold(state ^ number, secret) }
 
   mutating func combine(_ text: String) { combine(text.utf8.span) }
 
@@ -51,14 +47,11 @@ struct KeyHasher {
     }
   }
 
-  private mutating func absorb(_ first: UInt64, _ second: UInt64) {
-    state = fold(first ^ secret, second ^ state)
-  }
+  private mutating func absorb(_ first: UInt64, _ second: UInt64) { state = fold(first ^ secret, second ^ state) }
 }
 
 /// The two halves of a product, folded into one word.
-@inline(__always)
-func fold(_ left: UInt64, _ right: UInt64) -> UInt64 {
+@inline(__always) func fold(_ left: UInt64, _ right: UInt64) -> UInt64 {
   let product = left.multipliedFullWidth(by: right)
   return product.high ^ product.low
 }

@@ -42,9 +42,7 @@ package struct KeyVariant: Hashable, Sendable {
   init(of original: KeyVariant?, _ checksum: BodyChecksum, form: String) {
     var parts: [UInt8] = []
     appendPart("made", to: &parts)
-    for number in [original?.high ?? 0, original?.low ?? 0, checksum.value] {
-      parts.appendHex(number, digits: 16)
-    }
+    for number in [original?.high ?? 0, original?.low ?? 0, checksum.value] { parts.appendHex(number, digits: 16) }
     parts.append(original == nil ? 0 : 1)
     appendPart(form, to: &parts)
     let digest = Digest128(of: parts.span)
@@ -54,8 +52,8 @@ package struct KeyVariant: Hashable, Sendable {
   /// Fields that tell an origin nothing that a picture may depend on. No other field is harmless: each origin
   /// may give it a meaning of its own.
   private static let harmless: Set<String> = [
-    "cache-control", "pragma", "dnt", "sec-gpc", "priority", "traceparent", "tracestate",
-    "x-request-id", "x-correlation-id",
+    "cache-control", "pragma", "dnt", "sec-gpc", "priority", "traceparent", "tracestate", "x-request-id",
+    "x-correlation-id",
     // Conditions: the answer to them is the same picture, or none at all.
     "if-match", "if-none-match", "if-modified-since", "if-unmodified-since",
   ]

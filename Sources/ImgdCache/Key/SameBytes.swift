@@ -3,9 +3,7 @@ import Glibc
 /// Whether two texts are the same bytes.
 ///
 /// `String`'s own equality compares characters, which may be encoded in more than one way.
-package func sameBytes(_ left: String, _ right: String) -> Bool {
-  sameBytes(left.utf8.span, right.utf8.span)
-}
+package func sameBytes(_ left: String, _ right: String) -> Bool { sameBytes(left.utf8.span, right.utf8.span) }
 
 /// Whether two texts are the same bytes, or both missing.
 func sameBytes(_ left: String?, _ right: String?) -> Bool {
@@ -26,17 +24,13 @@ func sameBytes(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Bool {
 }
 
 /// The eight bytes from `offset` on.
-@inline(__always)
-func word(_ bytes: Span<UInt8>, _ offset: Int) -> UInt64 {
+@inline(__always) func word(_ bytes: Span<UInt8>, _ offset: Int) -> UInt64 {
   // Any eight bytes make a valid number, and the call checks that they lie inside.
   unsafe bytes.bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
 }
 
 /// An ASCII letter in lower case, or any other byte unchanged.
-@inline(__always)
-func lowerCase(_ byte: UInt8) -> UInt8 {
-  byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte
-}
+@inline(__always) func lowerCase(_ byte: UInt8) -> UInt8 { byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte }
 
 /// Feeds a text to the standard library's hasher byte by byte, to agree with `sameBytes`.
 package func hashBytes(of text: String, into hasher: inout Hasher) {

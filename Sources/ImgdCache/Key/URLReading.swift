@@ -43,13 +43,11 @@ struct URLReading {
   // MARK: Scheme and authority
 
   private func scheme() throws(URLProblem) -> String {
-    guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), colon > 0,
-      bytes[..<colon].allSatisfy(isSchemeByte), isLetter(bytes[0])
+    guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), colon > 0, bytes[..<colon].allSatisfy(isSchemeByte),
+      isLetter(bytes[0])
     else { throw .bad(reason: "'\(shown)' has no scheme: begin with http:// or https://") }
     let scheme = String(decoding: bytes[..<colon], as: UTF8.self).lowercased()
-    guard scheme == "http" || scheme == "https" else {
-      throw .blockedScheme(scheme: String(scheme.prefix(32)))
-    }
+    guard scheme == "http" || scheme == "https" else { throw .blockedScheme(scheme: String(scheme.prefix(32))) }
     guard bytes[(colon + 1)...].starts(with: "//".utf8) else {
       throw .bad(reason: "'\(shown)' has no // after \(scheme): write \(scheme)://…")
     }
@@ -60,13 +58,10 @@ struct URLReading {
   private func authority(from start: Int) throws(URLProblem) -> Int {
     let end = bytes[start...].firstIndex(where: isAuthorityEnd) ?? bytes.count
     let authority = bytes[start..<end]
-    guard !authority.isEmpty, authority.first != UInt8(ascii: ":") else {
-      throw .bad(reason: "'\(shown)' has no host")
-    }
+    guard !authority.isEmpty, authority.first != UInt8(ascii: ":") else { throw .bad(reason: "'\(shown)' has no host") }
     guard !authority.contains(UInt8(ascii: "@")) else {
       throw .bad(
-        reason: "the URL has a user name in it: credentials belong in "
-          + "\"headers\":{\"Authorization\":\"…\"}")
+        reason: "the URL has a user name in it: credentials belong in " + "\"headers\":{\"Authorization\":\"…\"}")
     }
     guard authority.allSatisfy({ $0 < 0x80 }) else { throw notASCII(authority) }
     guard !authority.contains(UInt8(ascii: "%")) else {
@@ -125,13 +120,10 @@ struct URLReading {
 
   private var shown: String {
     let text = withoutUserInfo(text)
-    return text.utf8.count <= 100
-      ? text : String(decoding: text.utf8.prefix(100), as: UTF8.self) + "…"
+    return text.utf8.count <= 100 ? text : String(decoding: text.utf8.prefix(100), as: UTF8.self) + "…"
   }
 
-  private func hex(_ byte: UInt8) -> String {
-    (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
-  }
+  private func hex(_ byte: UInt8) -> String { (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true) }
 }
 
 private func isLetter(_ byte: UInt8) -> Bool { (byte | 0x20) &- UInt8(ascii: "a") < 26 }

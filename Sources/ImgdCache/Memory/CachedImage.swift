@@ -12,24 +12,21 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
 
   /// Makes an image that was stored, or made, at a moment; it is in no tier yet.
   package static func make(
-    key: CacheKey, body: ImageBody, answer: ImageAnswer, tags: [String] = [], serial: UInt64,
-    isPurged: Bool = false, checked: UInt64 = 0, stored moment: StoredMoment
+    key: CacheKey, body: ImageBody, answer: ImageAnswer, tags: [String] = [], serial: UInt64, isPurged: Bool = false,
+    checked: UInt64 = 0, stored moment: StoredMoment
   ) -> CachedImage {
     let (payload, response) = (body.payload, answer.response)
     let isInside = !payload.isShareable && payload.count <= mostInside
     let storedAt = max(moment.instant, StoredMoment.earliest)
     let fields = ImageFields(
       extras: ImageExtras(
-        distinction: key.distinction, vary: answer.vary, tags: tags,
-        redirectTarget: response.redirectTarget, description: body.description),
-      freshUntil: storedAt, checked: checked,
-      lastAccess: storedAt, storedAt: storedAt, freshness: answer.freshness, facts: body.facts,
-      payload: isInside ? nil : payload, digest: key.digest ?? KeyDigest(high: 0, low: 0),
-      checksum: body.checksum, serial: serial, storedAtWall: moment.wall,
-      urlCount: UInt16(key.url.text.utf8.count),
-      headerCount: UInt16(response.headers.kept.count),
-      bodyCount: isInside ? UInt16(payload.count) : 0, status: UInt16(clamping: response.status),
-      isTimeDoubtful: moment.isDoubtful, isPixels: body.isPixels,
+        distinction: key.distinction, vary: answer.vary, tags: tags, redirectTarget: response.redirectTarget,
+        description: body.description), freshUntil: storedAt, checked: checked, lastAccess: storedAt,
+      storedAt: storedAt, freshness: answer.freshness, facts: body.facts, payload: isInside ? nil : payload,
+      digest: key.digest ?? KeyDigest(high: 0, low: 0), checksum: body.checksum, serial: serial,
+      storedAtWall: moment.wall, urlCount: UInt16(key.url.text.utf8.count),
+      headerCount: UInt16(response.headers.kept.count), bodyCount: isInside ? UInt16(payload.count) : 0,
+      status: UInt16(clamping: response.status), isTimeDoubtful: moment.isDoubtful, isPixels: body.isPixels,
       isFromPublicAddress: answer.isFromPublicAddress, isPurged: isPurged)
     let image = make(fields)
     image.fill(key.url, response.headers, isInside ? payload : nil)
@@ -49,17 +46,16 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
   ///
   /// Under a key other than its own it has no file.
   package func renewed(
-    under renewedKey: CacheKey? = nil, answer: ImageAnswer, tags more: [String] = [],
-    serial: UInt64, isPurged: Bool = false, checked: UInt64 = 0, stored moment: StoredMoment
+    under renewedKey: CacheKey? = nil, answer: ImageAnswer, tags more: [String] = [], serial: UInt64,
+    isPurged: Bool = false, checked: UInt64 = 0, stored moment: StoredMoment
   ) -> CachedImage {
     let key = key
     var answer = answer
     answer.isFromPublicAddress = isFromPublicAddress
     let renewed = Self.make(
-      key: renewedKey ?? key,
-      body: ImageBody(payload, facts: facts, checksum: checksum, description: description),
-      answer: answer, tags: EntryTags.union(tags, more), serial: serial, isPurged: isPurged,
-      checked: checked, stored: moment)
+      key: renewedKey ?? key, body: ImageBody(payload, facts: facts, checksum: checksum, description: description),
+      answer: answer, tags: EntryTags.union(tags, more), serial: serial, isPurged: isPurged, checked: checked,
+      stored: moment)
     if renewed.key == key { renewed.file = file }
     return renewed
   }
@@ -70,8 +66,7 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
   /// `checked` is the last purge that this picture had been compared with when the making began.
   package func derived(key: CacheKey, body: ImageBody, checked: UInt64) -> CachedImage {
     Self.make(
-      key: key, body: body,
-      answer: ImageAnswer(response, freshness: freshness, vary: vary.withoutPlace), tags: tags,
+      key: key, body: body, answer: ImageAnswer(response, freshness: freshness, vary: vary.withoutPlace), tags: tags,
       serial: serial, isPurged: isPurged, checked: checked,
       stored: StoredMoment(storedAt, wall: storedAtWall, isDoubtful: header.isTimeDoubtful))
   }
@@ -164,9 +159,7 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
   package var isStale: Bool { header.isStale }
 
   /// Whether the answer fits a request with these extra headers, named in lower case.
-  package func isFor(sent headers: HeaderList) -> Bool {
-    header.extras?.vary.matches(sent: headers) ?? true
-  }
+  package func isFor(sent headers: HeaderList) -> Bool { header.extras?.vary.matches(sent: headers) ?? true }
 
   // MARK: Its tier
 
@@ -179,8 +172,7 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
   /// The bytes that it really holds.
   package var cost: Int {
     Self.bookkeeping + Int(header.urlCount) + Int(header.headerCount) + Int(header.bodyCount)
-      + (header.payload?.cost ?? 0) + (header.extras?.cost ?? 0)
-      + (header.replyPieces?.count ?? 0) + (file?.cost ?? 0)
+      + (header.payload?.cost ?? 0) + (header.extras?.cost ?? 0) + (header.replyPieces?.count ?? 0) + (file?.cost ?? 0)
   }
 
   /// The bytes of an entry that are not counted one by one (measured).

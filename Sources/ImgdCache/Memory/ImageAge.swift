@@ -11,9 +11,7 @@ extension CachedImage {
   }
 
   /// How old it was when it arrived, in nanoseconds.
-  private var initialAge: Int64 {
-    min(max(header.freshness.ageNanoseconds, 0), StoredMoment.longest)
-  }
+  private var initialAge: Int64 { min(max(header.freshness.ageNanoseconds, 0), StoredMoment.longest) }
 
   /// Whether it may be shown without asking its origin.
   package func isFresh(at now: Instant) -> Bool { now < header.freshUntil }
@@ -40,10 +38,9 @@ extension CachedImage {
   package func state(at now: Instant) -> StoredState {
     let (expiresAt, freshness) = (expiresAt, freshness)
     return StoredState(
-      isFresh: now < expiresAt, staleFor: max(now - expiresAt, .zero),
-      needsConfirmation: freshness.needsConfirmation, mustRevalidate: freshness.mustRevalidate,
-      isOpenOnlyWhileFresh: freshness.isOpenOnlyWhileFresh,
-      isMarkedStale: isStale, isImmutable: freshness.isImmutable,
-      staleWhileRevalidate: freshness.staleWhileRevalidate, staleIfError: freshness.staleIfError)
+      isFresh: now < expiresAt, staleFor: max(now - expiresAt, .zero), needsConfirmation: freshness.needsConfirmation,
+      mustRevalidate: freshness.mustRevalidate, isOpenOnlyWhileFresh: freshness.isOpenOnlyWhileFresh,
+      isMarkedStale: isStale, isImmutable: freshness.isImmutable, staleWhileRevalidate: freshness.staleWhileRevalidate,
+      staleIfError: freshness.staleIfError)
   }
 }

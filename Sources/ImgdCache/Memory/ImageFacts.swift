@@ -33,8 +33,8 @@ package struct ImageBody {
 
   /// Computes the checksum over all the bytes if none is given.
   package init(
-    _ payload: Payload, facts: ImageFacts, checksum: BodyChecksum? = nil,
-    description: [UInt8] = [], isPixels: Bool = false
+    _ payload: Payload, facts: ImageFacts, checksum: BodyChecksum? = nil, description: [UInt8] = [],
+    isPixels: Bool = false
   ) {
     self.payload = payload
     self.facts = facts

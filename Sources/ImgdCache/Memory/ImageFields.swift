@@ -62,19 +62,14 @@ final class ImageExtras {
   var lentEnding: [UInt8]?
 
   /// Without any of them.
-  init() {
-    (distinction, vary, tags, redirectTarget, description) = (nil, .none, [], nil, [])
-  }
+  init() { (distinction, vary, tags, redirectTarget, description) = (nil, .none, [], nil, []) }
 
   /// Nil when an image has none of these parts.
-  init?(
-    distinction: KeyDistinction?, vary: VaryOutcome, tags: [String], redirectTarget: String?,
-    description: [UInt8]
-  ) {
-    guard
-      distinction != nil || vary != .none || !tags.isEmpty || redirectTarget != nil
-        || !description.isEmpty
-    else { return nil }
+  init?(distinction: KeyDistinction?, vary: VaryOutcome, tags: [String], redirectTarget: String?, description: [UInt8])
+  {
+    guard distinction != nil || vary != .none || !tags.isEmpty || redirectTarget != nil || !description.isEmpty else {
+      return nil
+    }
     self.distinction = distinction
     self.vary = vary
     self.tags = tags
@@ -84,9 +79,8 @@ final class ImageExtras {
 
   /// The bytes that they really hold.
   var cost: Int {
-    Self.bookkeeping + (distinction?.identifier?.utf8.count ?? 0) + vary.cost
-      + (redirectTarget?.utf8.count ?? 0) + description.count + (lentEnding?.count ?? 0)
-      + tags.reduce(0) { $0 + $1.utf8.count + 16 }
+    Self.bookkeeping + (distinction?.identifier?.utf8.count ?? 0) + vary.cost + (redirectTarget?.utf8.count ?? 0)
+      + description.count + (lentEnding?.count ?? 0) + tags.reduce(0) { $0 + $1.utf8.count + 16 }
   }
 
   /// A flat charge for the object and for those that it refers to.

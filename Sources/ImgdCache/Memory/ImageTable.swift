@@ -25,21 +25,17 @@ final class ImageTable {
 
   // MARK: Finding
 
-  @inline(__always)
-  func image(at place: Int) -> CachedImage { list.image(at: place) }
+  @inline(__always) func image(at place: Int) -> CachedImage { list.image(at: place) }
 
   func place(of key: CacheKey) -> Int? {
     place(of: key.url.text, identifier: key.identifier, variant: key.variant, scope: key.scope)
   }
 
-  func place(
-    of url: String, identifier: String?, variant: KeyVariant?, scope: CredentialScope?
-  ) -> Int? {
+  func place(of url: String, identifier: String?, variant: KeyVariant?, scope: CredentialScope?) -> Int? {
     let identifier = identifier == "" ? nil : identifier
     let tags = tags(of: url.utf8.span, identifier: identifier, variant: variant, scope: scope)
     return table.place(tags.key) { place in
-      list.image(at: place)
-        .matches(url, identifier: identifier, variant: variant, scope: scope)
+      list.image(at: place).matches(url, identifier: identifier, variant: variant, scope: scope)
     }
   }
 
@@ -77,15 +73,12 @@ final class ImageTable {
   func urlTag(_ url: CanonicalURL) -> UInt32 { tags(of: url.text.utf8.span).url }
 
   private func tags(of image: CachedImage) -> (url: UInt32, key: UInt32) {
-    image.withURL { url in
-      tags(of: url, identifier: image.identifier, variant: image.variant, scope: image.scope)
-    }
+    image.withURL { url in tags(of: url, identifier: image.identifier, variant: image.variant, scope: image.scope) }
   }
 
   /// The tags of the URL alone and of the whole key.
   private func tags(
-    of url: Span<UInt8>, identifier: String? = nil, variant: KeyVariant? = nil,
-    scope: CredentialScope? = nil
+    of url: Span<UInt8>, identifier: String? = nil, variant: KeyVariant? = nil, scope: CredentialScope? = nil
   ) -> (url: UInt32, key: UInt32) {
     var hasher = KeyHasher(seed)
     hasher.combine(url)
@@ -100,8 +93,7 @@ final class ImageTable {
   // MARK: Changing
 
   /// Makes the image at a place the most recently used.
-  @inline(__always)
-  func touch(_ place: Int, _ image: CachedImage) {
+  @inline(__always) func touch(_ place: Int, _ image: CachedImage) {
     list.touch(place)
     if image.isPixels { pixels.moveToFront(place) }
   }
@@ -111,8 +103,7 @@ final class ImageTable {
     let tags = tags(of: image)
     let place = list.nextPlace
     newest += 1
-    let entry = RecencyList.Entry(
-      image: image, urlTag: tags.url, number: newest, cost: image.cost)
+    let entry = RecencyList.Entry(image: image, urlTag: tags.url, number: newest, cost: image.cost)
     list.insert(entry)
     table.insert(tags.key, place)
     image.place = place
@@ -156,8 +147,7 @@ final class ImageTable {
   // MARK: Removing
 
   /// Takes the image at a place out, and returns it with what it was charged.
-  @discardableResult
-  func takeImage(at place: Int) -> (image: CachedImage, cost: Int) {
+  @discardableResult func takeImage(at place: Int) -> (image: CachedImage, cost: Int) {
     let (image, entry) = (list.image(at: place), list[place])
     usage -= entry.cost
     takeBack(image, at: place)

@@ -16,9 +16,7 @@ extension MemoryTier {
   /// Begins to remove every image that a purge covers, or to mark it stale.
   package func beginSweep(after row: PurgeList.Row) -> Sweep {
     counts.purges += 1
-    return Sweep(
-      row: row, newest: images.newest, urlTag: row.filter.url.map(images.urlTag),
-      places: images.list.places)
+    return Sweep(row: row, newest: images.newest, urlTag: row.filter.url.map(images.urlTag), places: images.list.places)
   }
 
   /// Begins to remove all images.
@@ -30,8 +28,7 @@ extension MemoryTier {
   /// Begins to remove all decoded pictures: when memory is short they go first.
   package func beginRemovalOfPixels() -> Sweep {
     var sweep = Sweep(
-      row: nil, newest: images.newest, urlTag: nil,
-      places: images.pixelBytes > 0 ? images.list.places : 0..<0)
+      row: nil, newest: images.newest, urlTag: nil, places: images.pixelBytes > 0 ? images.list.places : 0..<0)
     sweep.isOfPixelsOnly = true
     return sweep
   }
@@ -42,14 +39,10 @@ extension MemoryTier {
     let before = sweep.removal.entries
     while passed < Self.mostPassed, let place = sweep.places.popFirst() {
       passed += 1
-      guard let image = images.image(at: place, of: sweep.urlTag, upTo: sweep.newest) else {
-        continue
-      }
+      guard let image = images.image(at: place, of: sweep.urlTag, upTo: sweep.newest) else { continue }
       if sweep.means(image) { remove(place, image, for: &sweep) }
       examined += 1
-      guard examined < Self.mostExamined, sweep.removal.entries < before + Self.mostRemoved else {
-        return true
-      }
+      guard examined < Self.mostExamined, sweep.removal.entries < before + Self.mostRemoved else { return true }
     }
     return !sweep.places.isEmpty
   }

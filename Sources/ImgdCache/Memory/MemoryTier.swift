@@ -19,8 +19,7 @@ package final class MemoryTier {
     package let maxEntry: Int
 
     package init(capacity: Int, preferred: Int, maxEntry: Int) {
-      precondition(
-        0 <= preferred && preferred <= capacity, "the preferred amount is within the capacity")
+      precondition(0 <= preferred && preferred <= capacity, "the preferred amount is within the capacity")
       self.capacity = capacity
       self.preferred = preferred
       self.maxEntry = maxEntry
@@ -85,12 +84,10 @@ package final class MemoryTier {
   ///
   /// Finding one counts as a hit and as a use. A caller that gets nil goes on with the key, and its request is
   /// counted there.
-  package func readyImage(
-    for url: String, identifier: String?, variant: KeyVariant? = nil, at now: Instant
-  ) -> CachedImage? {
-    guard
-      let place = images.place(of: url, identifier: identifier, variant: variant, scope: nil)
-    else { return nil }
+  package func readyImage(for url: String, identifier: String?, variant: KeyVariant? = nil, at now: Instant)
+    -> CachedImage?
+  {
+    guard let place = images.place(of: url, identifier: identifier, variant: variant, scope: nil) else { return nil }
     let image = images.image(at: place)
     guard isInForce(image), image.isFresh(at: now), image.isFor(sent: []) else { return nil }
     use(image, at: place, at: now)
@@ -99,9 +96,9 @@ package final class MemoryTier {
 
   /// The image for a URL alone, if it can be shown at once; this does not count as a use.
   package func peekReady(_ url: Span<UInt8>, at now: Instant) -> CachedImage? {
-    guard let image = images.image(ofPlain: url), isInForce(image), image.isFresh(at: now),
-      image.isFor(sent: [])
-    else { return nil }
+    guard let image = images.image(ofPlain: url), isInForce(image), image.isFresh(at: now), image.isFor(sent: []) else {
+      return nil
+    }
     return image
   }
 
@@ -114,8 +111,7 @@ package final class MemoryTier {
 
   /// Whether an image that is still here has not been made void by a purge. This takes one comparison unless there
   /// was a new purge.
-  @inline(__always)
-  func isInForce(_ image: CachedImage) -> Bool {
+  @inline(__always) func isInForce(_ image: CachedImage) -> Bool {
     image.checked == purges.newest || purges.verdict(onEntry: image) != .purged
   }
 
@@ -131,14 +127,10 @@ package final class MemoryTier {
   }
 
   /// Counts a look-up that found no usable image.
-  package func noteMiss() {
-    counts.misses += 1
-  }
+  package func noteMiss() { counts.misses += 1 }
 
   /// Counts a miss that shares a download with an earlier one.
-  package func noteCoalesced() {
-    counts.coalesced += 1
-  }
+  package func noteCoalesced() { counts.coalesced += 1 }
 
   private func use(_ image: CachedImage, at place: Int, at now: Instant) {
     images.touch(place, image)
@@ -202,9 +194,7 @@ package final class MemoryTier {
     if verdict == .stale { image.markStale() } else { image.checked = purges.newest }
     image.lastAccess = now
     if let place = images.place(of: image) {
-      guard image.serial >= images.image(at: place).serial else {
-        return .refused(.olderThanStored)
-      }
+      guard image.serial >= images.image(at: place).serial else { return .refused(.olderThanStored) }
       images.replace(at: place, by: image)
       counts.replacements += 1
     } else {
@@ -223,8 +213,7 @@ package final class MemoryTier {
   /// Goes on making room: what exceeds the capacity goes at once, the rest in parts.
   package func trim() -> Removal {
     var removal = Removal()
-    while images.usage > limits.preferred,
-      images.usage > limits.capacity || removal.entries < Self.mostTrimmed,
+    while images.usage > limits.preferred, images.usage > limits.capacity || removal.entries < Self.mostTrimmed,
       let cost = images.takeVictim()?.cost
     {
       removal.count(cost)
@@ -239,9 +228,7 @@ package final class MemoryTier {
   /// are running out.
   package func giveUpPixels() -> Removal {
     var removal = Removal()
-    while removal.entries < Self.mostRemoved, let cost = images.takeOldestPixels()?.cost {
-      removal.count(cost)
-    }
+    while removal.entries < Self.mostRemoved, let cost = images.takeOldestPixels()?.cost { removal.count(cost) }
     counts.evictions += removal.entries
     counts.evictedBytes += removal.bytes
     return removal

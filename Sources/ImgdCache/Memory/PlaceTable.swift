@@ -16,8 +16,7 @@ struct PlaceTable {
   static func tag(_ hash: UInt64) -> UInt32 { UInt32(truncatingIfNeeded: hash >> 32) }
 
   /// The first place under a tag for which `matches` returns true.
-  @inline(__always)
-  func place(_ tag: UInt32, where matches: (Int) -> Bool) -> Int? {
+  @inline(__always) func place(_ tag: UInt32, where matches: (Int) -> Bool) -> Int? {
     // Places are asked for one by one, so that no table is held while `matches` runs: that saves reference counting.
     let part = Self.part(of: tag)
     var index = tables[part].home(tag)
@@ -28,17 +27,12 @@ struct PlaceTable {
     return nil
   }
 
-  mutating func insert(_ tag: UInt32, _ place: Int) {
-    tables[Self.part(of: tag)].insert(tag, place)
-  }
+  mutating func insert(_ tag: UInt32, _ place: Int) { tables[Self.part(of: tag)].insert(tag, place) }
 
-  mutating func remove(_ tag: UInt32, _ place: Int) {
-    tables[Self.part(of: tag)].remove(tag, place)
-  }
+  mutating func remove(_ tag: UInt32, _ place: Int) { tables[Self.part(of: tag)].remove(tag, place) }
 
   /// The first byte of a tag says in which table it is, and the rest where in that table.
-  @inline(__always)
-  private static func part(of tag: UInt32) -> Int { Int(tag >> 24) }
+  @inline(__always) private static func part(of tag: UInt32) -> Int { Int(tag >> 24) }
 }
 
 /// One of the tables: the tags in it share their first byte.
@@ -56,8 +50,7 @@ private struct Part {
   private var used = 0
 
   /// The next place under a tag, from a cell on, and the cell to go on from.
-  @inline(__always)
-  func place(_ tag: UInt32, from start: Int) -> (place: Int, next: Int)? {
+  @inline(__always) func place(_ tag: UInt32, from start: Int) -> (place: Int, next: Int)? {
     var index = start
     while cells[index].content != 0 {
       if cells[index].tag == tag { return (Int(cells[index].content) - 1, next(index)) }
@@ -111,11 +104,9 @@ private struct Part {
   }
 
   /// The cell at which the search for a tag begins.
-  @inline(__always)
-  func home(_ tag: UInt32) -> Int { Int((tag << 8) >> shift) }
+  @inline(__always) func home(_ tag: UInt32) -> Int { Int((tag << 8) >> shift) }
 
-  @inline(__always)
-  private func next(_ index: Int) -> Int { (index + 1) & (cells.count - 1) }
+  @inline(__always) private func next(_ index: Int) -> Int { (index + 1) & (cells.count - 1) }
 
   private func distance(_ from: Int, _ to: Int) -> Int { (to - from) & (cells.count - 1) }
 }

@@ -38,16 +38,11 @@ struct RecencyList {
   /// The place that goes next.
   var oldest: Int? { order.oldest }
 
-  subscript(place: Int) -> Entry {
-    @inline(__always) get { entries[place] }
-  }
+  subscript(place: Int) -> Entry { @inline(__always) get { entries[place] } }
 
   /// The image at a place in use.
-  @inline(__always)
-  func image(at place: Int) -> CachedImage {
-    guard let image = entries[place].image else {
-      preconditionFailure("an image is looked for at a place in use")
-    }
+  @inline(__always) func image(at place: Int) -> CachedImage {
+    guard let image = entries[place].image else { preconditionFailure("an image is looked for at a place in use") }
     return image
   }
 
@@ -65,15 +60,10 @@ struct RecencyList {
     setCost(cost, at: place)
   }
 
-  mutating func setCost(_ cost: Int, at place: Int) {
-    entries[place].charge = UInt32(clamping: cost)
-  }
+  mutating func setCost(_ cost: Int, at place: Int) { entries[place].charge = UInt32(clamping: cost) }
 
   /// Makes the entry at a place the most recent one.
-  @inline(__always)
-  mutating func touch(_ place: Int) {
-    order.touch(place)
-  }
+  @inline(__always) mutating func touch(_ place: Int) { order.touch(place) }
 
   mutating func remove(_ place: Int) {
     order.remove(place)

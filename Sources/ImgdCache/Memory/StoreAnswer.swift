@@ -22,9 +22,7 @@ package enum StoreAnswer: Sendable, Equatable {
   case stored(evicted: Removal)
   case refused(StoreRefusal)
 
-  package var isStored: Bool {
-    if case .stored = self { true } else { false }
-  }
+  package var isStored: Bool { if case .stored = self { true } else { false } }
 }
 
 /// The number of entries that went, or were marked, and the bytes that they held.

@@ -20,9 +20,7 @@ package struct StoredMoment: Sendable, Equatable {
   package let isDoubtful: Bool
 
   /// A moment of this process's life.
-  package init(_ instant: Instant, wall: Int64) {
-    self.init(instant, wall: wall, isDoubtful: false)
-  }
+  package init(_ instant: Instant, wall: Int64) { self.init(instant, wall: wall, isDoubtful: false) }
 
   init(_ instant: Instant, wall: Int64, isDoubtful: Bool) {
     self.instant = instant

@@ -6,9 +6,7 @@ package struct StoredResponse: Sendable {
   package let redirectTarget: String?
 
   package init(status: Int, headers: HeaderList, redirectTarget: String? = nil) {
-    self.init(
-      status: status, kept: StoredHeaders(StoredHeaders.fitting(headers)),
-      redirectTarget: redirectTarget)
+    self.init(status: status, kept: StoredHeaders(StoredHeaders.fitting(headers)), redirectTarget: redirectTarget)
   }
 
   /// An answer whose header fields have been cut to `mostKept` before.
@@ -36,8 +34,7 @@ package struct ImageAnswer {
   package var isFromPublicAddress: Bool
 
   package init(
-    _ response: StoredResponse, freshness: Freshness, vary: VaryOutcome = .none,
-    isFromPublicAddress: Bool = false
+    _ response: StoredResponse, freshness: Freshness, vary: VaryOutcome = .none, isFromPublicAddress: Bool = false
   ) {
     self.response = response
     self.freshness = freshness

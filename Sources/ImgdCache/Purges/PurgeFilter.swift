@@ -23,14 +23,11 @@ package struct PurgeFilter: Sendable, Equatable {
   package init() {}
 
   /// A filter for the one image of a digest, without its variants.
-  init(_ digest: KeyDigest) {
-    self.digest = digest
-  }
+  init(_ digest: KeyDigest) { self.digest = digest }
 
   /// Whether there is no condition, so that it is about every image.
   package var matchesAll: Bool {
-    url == nil && identifier == nil && prefix == nil && host == nil && tag == nil
-      && digest == nil && !asksForAge
+    url == nil && identifier == nil && prefix == nil && host == nil && tag == nil && digest == nil && !asksForAge
   }
 
   /// The filter without the conditions on an image's age or use.
@@ -41,9 +38,7 @@ package struct PurgeFilter: Sendable, Equatable {
   }
 
   /// The memory that it takes, roughly.
-  package var roughBytes: Int {
-    [url?.text, identifier, prefix, host, tag].reduce(256) { $0 + ($1?.utf8.count ?? 0) }
-  }
+  package var roughBytes: Int { [url?.text, identifier, prefix, host, tag].reduce(256) { $0 + ($1?.utf8.count ?? 0) } }
 
   /// Whether both name the same images, byte for byte.
   package func hasSameNames(as other: PurgeFilter) -> Bool {
@@ -53,8 +48,7 @@ package struct PurgeFilter: Sendable, Equatable {
 
   func matches(_ image: CachedImage, at now: Instant) -> Bool {
     image.withURL { url in
-      matchesName(
-        url, identifier: image.identifier, digest: image.digest, tags: tag == nil ? [] : image.tags)
+      matchesName(url, identifier: image.identifier, digest: image.digest, tags: tag == nil ? [] : image.tags)
     } && matchesAge(image, at: now)
   }
 
@@ -65,13 +59,11 @@ package struct PurgeFilter: Sendable, Equatable {
 
   /// Whether its conditions on the key and the tags of an image hold.
   package func matchesName(_ key: CacheKey, tags: [String]) -> Bool {
-    matchesName(
-      key.url.text.utf8.span, identifier: key.identifier, digest: key.digest, tags: tags)
+    matchesName(key.url.text.utf8.span, identifier: key.identifier, digest: key.digest, tags: tags)
   }
 
   private func matchesName(
-    _ ownURL: Span<UInt8>, identifier ownIdentifier: String?, digest ownDigest: KeyDigest?,
-    tags: [String]
+    _ ownURL: Span<UInt8>, identifier ownIdentifier: String?, digest ownDigest: KeyDigest?, tags: [String]
   ) -> Bool {
     if let digest, ownDigest != digest { return false }
     if let url, !sameBytes(ownURL, url.text.utf8.span) { return false }
@@ -103,12 +95,8 @@ private func isBelow(_ host: String, _ bytes: Span<UInt8>) -> Bool {
   guard !wanted.isEmpty, start >= range.lowerBound else { return false }
   let isWhole = start == range.lowerBound
   // Nothing lies below an address: its last numbers are not a domain.
-  guard isWhole || (bytes[start - 1] == UInt8(ascii: ".") && !endsInDigit(wanted)) else {
-    return false
-  }
+  guard isWhole || (bytes[start - 1] == UInt8(ascii: ".") && !endsInDigit(wanted)) else { return false }
   return wanted.indices.allSatisfy { lowerCase(wanted[$0]) == bytes[start + $0] }
 }
 
-private func endsInDigit(_ host: Span<UInt8>) -> Bool {
-  0x30...0x39 ~= host[host.count - 1]
-}
+private func endsInDigit(_ host: Span<UInt8>) -> Bool { 0x30...0x39 ~= host[host.count - 1] }

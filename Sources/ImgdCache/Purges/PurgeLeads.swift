@@ -35,9 +35,7 @@ struct PurgeLeads {
     }
     if let host = filter.host {
       condition.host = host
-      return (
-        ended(host.utf8.reversed().reduce(start) { next($0, lowerCase($1)) }, .host), condition
-      )
+      return (ended(host.utf8.reversed().reduce(start) { next($0, lowerCase($1)) }, .host), condition)
     }
     if let identifier = filter.identifier {
       condition.identifier = identifier
@@ -85,16 +83,11 @@ struct PurgeLeads {
 
   // MARK: Hashes
 
-  private func place(_ kind: Kind, _ text: String) -> UInt64 {
-    ended(text.utf8.reduce(start) { next($0, $1) }, kind)
-  }
+  private func place(_ kind: Kind, _ text: String) -> UInt64 { ended(text.utf8.reduce(start) { next($0, $1) }, kind) }
 
-  @inline(__always)
-  private func next(_ state: UInt64, _ byte: UInt8) -> UInt64 {
+  @inline(__always) private func next(_ state: UInt64, _ byte: UInt8) -> UInt64 {
     fold(state ^ (UInt64(byte) + 1), factor)
   }
 
-  private func ended(_ state: UInt64, _ kind: Kind) -> UInt64 {
-    fold(state ^ kind.rawValue << 32, factor)
-  }
+  private func ended(_ state: UInt64, _ kind: Kind) -> UInt64 { fold(state ^ kind.rawValue << 32, factor) }
 }

@@ -55,9 +55,7 @@ package final class PurgeList {
   // MARK: Purges
 
   /// Adds a purge, which is in force from now on.
-  package func add(
-    _ filter: PurgeFilter, isSoft: Bool, from scope: Scope, at now: Instant
-  ) -> Row {
+  package func add(_ filter: PurgeFilter, isSoft: Bool, from scope: Scope, at now: Instant) -> Row {
     newest += 1
     let row = Row(number: newest, filter: filter, isSoft: isSoft, scope: scope, askedAt: now)
     rows.append(row)
@@ -65,23 +63,15 @@ package final class PurgeList {
     let limit = row.limit
     if scope.contains(.memory) {
       unswept.append(newest)
-      if !filter.asksForState {
-        memory.add(filter, isSoft: isSoft, number: newest, storedBefore: limit)
-      }
+      if !filter.asksForState { memory.add(filter, isSoft: isSoft, number: newest, storedBefore: limit) }
     }
-    if scope.contains(.disk) {
-      disk.add(filter, isSoft: isSoft, number: newest, storedBefore: limit)
-    }
-    while let oldest = rows.first, isTooMuch || now - oldest.askedAt > Self.longest {
-      forgetOldest()
-    }
+    if scope.contains(.disk) { disk.add(filter, isSoft: isSoft, number: newest, storedBefore: limit) }
+    while let oldest = rows.first, isTooMuch || now - oldest.askedAt > Self.longest { forgetOldest() }
     return row
   }
 
   /// Notes that the memory tier no longer has pictures that a purge matches.
-  package func endSweep(after row: Row) {
-    unswept.removeAll { $0 == row.number }
-  }
+  package func endSweep(after row: Row) { unswept.removeAll { $0 == row.number } }
 
   private var isTooMuch: Bool { rows.count > Self.most || bytes > Self.mostBytes }
 
@@ -96,15 +86,13 @@ package final class PurgeList {
   // MARK: Questions
 
   /// What the purges of some tiers after a number do to a picture; `storedAt` is nil for one that is not stored yet.
-  package func verdict(
-    on key: CacheKey, tags: [String], in scope: Scope, after number: UInt64, storedAt: Instant?
-  ) -> PurgeVerdict {
+  package func verdict(on key: CacheKey, tags: [String], in scope: Scope, after number: UInt64, storedAt: Instant?)
+    -> PurgeVerdict
+  {
     guard number < newest else { return .untouched }
     guard number >= floor else { return .purged }
     var verdict = PurgeVerdict.untouched
-    if scope.contains(.memory) {
-      verdict = memory.verdict(on: key, tags: tags, after: number, storedAt: storedAt)
-    }
+    if scope.contains(.memory) { verdict = memory.verdict(on: key, tags: tags, after: number, storedAt: storedAt) }
     guard scope.contains(.disk), verdict != .purged else { return verdict }
     let onDisk = disk.verdict(on: key, tags: tags, after: number, storedAt: storedAt)
     return onDisk == .untouched ? verdict : onDisk
@@ -114,8 +102,7 @@ package final class PurgeList {
   package func verdict(on image: CachedImage, in scope: Scope) -> PurgeVerdict {
     guard !image.isPurged else { return .purged }
     guard image.checked < newest else { return .untouched }
-    return verdict(
-      on: image.key, tags: image.tags, in: scope, after: image.checked, storedAt: image.storedAt)
+    return verdict(on: image.key, tags: image.tags, in: scope, after: image.checked, storedAt: image.storedAt)
   }
 
   /// Whether, after purges that came while an image was on its way, no tier may keep it.
@@ -131,8 +118,7 @@ package final class PurgeList {
       swept == newest
       ? .untouched
       : verdict(
-        on: image.key, tags: image.tags, in: .memory, after: max(image.checked, swept),
-        storedAt: image.storedAt)
+        on: image.key, tags: image.tags, in: .memory, after: max(image.checked, swept), storedAt: image.storedAt)
     switch verdict {
     case .untouched: image.checked = newest
     case .stale: image.markStale()

@@ -44,9 +44,7 @@ package struct PurgeTable {
     var agedHard = Newest()
     var agedSoft = Newest()
 
-    init(_ filter: PurgeFilter) {
-      self.filter = filter
-    }
+    init(_ filter: PurgeFilter) { self.filter = filter }
 
     var newest: UInt64 { max(hard.number, agedHard.number, soft.number, agedSoft.number) }
 
@@ -80,9 +78,7 @@ package struct PurgeTable {
   // MARK: Purges
 
   /// Adds a purge; with a limit it is only about pictures that were stored before that.
-  package mutating func add(
-    _ filter: PurgeFilter, isSoft: Bool, number: UInt64, storedBefore limit: Instant?
-  ) {
+  package mutating func add(_ filter: PurgeFilter, isSoft: Bool, number: UInt64, storedBefore limit: Instant?) {
     let newest = Newest(number: number, limit: limit)
     var names = Names(filter.namesOnly)
     switch (isSoft, limit != nil) {
@@ -137,20 +133,16 @@ package struct PurgeTable {
     guard var place = places.removeValue(forKey: lead.place) else { return }
     for names in place.names where names.newest <= number { count(names, -1) }
     place.names.removeAll { $0.newest <= number }
-    if place.names.isEmpty {
-      leads.note(place.condition, isGone: true)
-    } else {
-      places[lead.place] = place
-    }
+    if place.names.isEmpty { leads.note(place.condition, isGone: true) } else { places[lead.place] = place }
   }
 
   // MARK: Questions
 
   /// The worst that purges after a mark do to a picture. A picture that is not stored yet is new, so no purge with
   /// a limit is about it.
-  package mutating func verdict(
-    on key: CacheKey, tags: [String], after mark: UInt64, storedAt: Instant?
-  ) -> PurgeVerdict {
+  package mutating func verdict(on key: CacheKey, tags: [String], after mark: UInt64, storedAt: Instant?)
+    -> PurgeVerdict
+  {
     guard count > 0 else { return .untouched }
     var verdict = PurgeVerdict.untouched
     if EntryTags.areAll(tags) {
@@ -162,14 +154,10 @@ package struct PurgeTable {
       for names in names {
         comparisons += 1
         guard names.newest > mark, names.filter.matchesName(key, tags: tags) else { continue }
-        if names.hard.means(after: mark, storedAt: storedAt)
-          || names.agedHard.means(after: mark, storedAt: storedAt)
-        {
+        if names.hard.means(after: mark, storedAt: storedAt) || names.agedHard.means(after: mark, storedAt: storedAt) {
           return .purged
         }
-        if names.soft.means(after: mark, storedAt: storedAt)
-          || names.agedSoft.means(after: mark, storedAt: storedAt)
-        {
+        if names.soft.means(after: mark, storedAt: storedAt) || names.agedSoft.means(after: mark, storedAt: storedAt) {
           verdict = .stale
         }
       }

@@ -12,9 +12,7 @@ package struct BodyChecksum: Hashable, Sendable {
   package static let unknown = BodyChecksum(0)
 
   /// A checksum that was computed and stored earlier.
-  package init(_ value: UInt64) {
-    self.value = value
-  }
+  package init(_ value: UInt64) { self.value = value }
 
   /// The checksum as sixteen hexadecimal digits, as answers and people get it.
   package var text: String {
@@ -24,15 +22,12 @@ package struct BodyChecksum: Hashable, Sendable {
   }
 
   /// Goes over all the bytes at once, so a loop that others wait for must not call it (`PartialChecksum`).
-  package init(of payload: Payload) {
-    self.init(payload.withBytes(Self.sum))
-  }
+  package init(of payload: Payload) { self.init(payload.withBytes(Self.sum)) }
 
   // MARK: XXH64
 
   private static let primes: (UInt64, UInt64, UInt64, UInt64, UInt64) = (
-    0x9E37_79B1_85EB_CA87, 0xC2B2_AE3D_27D4_EB4F, 0x1656_67B1_9E37_79F9, 0x85EB_CA77_C2B2_AE63,
-    0x27D4_EB2F_1656_67C5
+    0x9E37_79B1_85EB_CA87, 0xC2B2_AE3D_27D4_EB4F, 0x1656_67B1_9E37_79F9, 0x85EB_CA77_C2B2_AE63, 0x27D4_EB2F_1656_67C5
   )
 
   private static func sum(_ bytes: Span<UInt8>) -> UInt64 {
@@ -83,20 +78,16 @@ package struct BodyChecksum: Hashable, Sendable {
 
     var merged: UInt64 {
       var sum = rotated(one, 1) &+ rotated(two, 7) &+ rotated(three, 12) &+ rotated(four, 18)
-      for lane in [one, two, three, four] {
-        sum = (sum ^ round(0, lane)) &* primes.0 &+ primes.3
-      }
+      for lane in [one, two, three, four] { sum = (sum ^ round(0, lane)) &* primes.0 &+ primes.3 }
       return sum
     }
   }
 
-  @inline(__always)
-  private static func round(_ lane: UInt64, _ word: UInt64) -> UInt64 {
+  @inline(__always) private static func round(_ lane: UInt64, _ word: UInt64) -> UInt64 {
     rotated(lane &+ word &* primes.1, 31) &* primes.0
   }
 
-  @inline(__always)
-  private static func rotated(_ number: UInt64, _ count: UInt64) -> UInt64 {
+  @inline(__always) private static func rotated(_ number: UInt64, _ count: UInt64) -> UInt64 {
     number &<< count | number &>> (64 - count)
   }
 
@@ -117,9 +108,7 @@ package struct PartialChecksum {
   private let payload: Payload
   private var lanes = BodyChecksum.Lanes()
 
-  package init(of payload: Payload) {
-    self.payload = payload
-  }
+  package init(of payload: Payload) { self.payload = payload }
 
   /// Goes over some more bytes, at least a stripe of 32, and returns the checksum once it has reached the end.
   package mutating func addBytes(most: Int) -> BodyChecksum? {

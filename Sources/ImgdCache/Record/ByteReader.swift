@@ -30,22 +30,17 @@ struct ByteReader {
     return number
   }
 
-  mutating func bytes() -> [UInt8] {
-    Array(all[takeBytes(Int(number(UInt32.self)))])
-  }
+  mutating func bytes() -> [UInt8] { Array(all[takeBytes(Int(number(UInt32.self)))]) }
 
   mutating func text() -> String {
-    guard let text = String(validating: all[takeBytes(Int(number(UInt32.self)))], as: UTF8.self)
-    else {
+    guard let text = String(validating: all[takeBytes(Int(number(UInt32.self)))], as: UTF8.self) else {
       fail()
       return ""
     }
     return text
   }
 
-  mutating func optionalText() -> String? {
-    number(UInt8.self) == 0 ? nil : text()
-  }
+  mutating func optionalText() -> String? { number(UInt8.self) == 0 ? nil : text() }
 
   /// The range of the next `count` bytes; an empty one when fewer are left.
   private mutating func takeBytes(_ count: Int) -> Range<Int> {

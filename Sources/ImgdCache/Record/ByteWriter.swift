@@ -2,9 +2,7 @@
 struct ByteWriter {
   private(set) var bytes: [UInt8] = []
 
-  init(capacity: Int = 0) {
-    bytes.reserveCapacity(capacity)
-  }
+  init(capacity: Int = 0) { bytes.reserveCapacity(capacity) }
 
   mutating func put<Number: FixedWidthInteger>(_ number: Number) {
     // A number holds no reference, so its bytes can be copied.

@@ -8,16 +8,13 @@ extension StoredRecord {
   ///
   /// The image may have been in memory for a while: its age goes on, it does not begin anew.
   package init?(_ image: CachedImage, wall: Int64, at now: Instant) {
-    guard !image.isPixels, let digest = image.digest, image.byteCount <= Int(UInt32.max) else {
-      return nil
-    }
+    guard !image.isPixels, let digest = image.digest, image.byteCount <= Int(UInt32.max) else { return nil }
     let (freshness, response) = (image.freshness, image.response)
     let storedAt = wall - max(now - image.storedAt, .zero).nanoseconds / 1_000_000_000
     self.init(
-      url: image.url.text, identifier: image.identifier, variant: image.variant,
-      digest: digest, bytes: image.byteCount, facts: image.facts, storedAt: storedAt,
-      freshUntil: image.isGranted(at: now)
-        ? storedAt + max(freshness.remaining.milliseconds / 1_000, 1) : 0)
+      url: image.url.text, identifier: image.identifier, variant: image.variant, digest: digest, bytes: image.byteCount,
+      facts: image.facts, storedAt: storedAt,
+      freshUntil: image.isGranted(at: now) ? storedAt + max(freshness.remaining.milliseconds / 1_000, 1) : 0)
     checksum = image.checksum
     status = response.status
     headers = response.headers.packed
@@ -31,9 +28,7 @@ extension StoredRecord {
     place = image.vary.place
     tags = image.tags
     description = image.description
-    guard varying.count <= StoredHeaders.mostKept, RecordCodec.hasRoom(for: self) else {
-      return nil
-    }
+    guard varying.count <= StoredHeaders.mostKept, RecordCodec.hasRoom(for: self) else { return nil }
   }
 }
 
@@ -44,9 +39,7 @@ extension RecordFlags {
     if image.freshness.mustRevalidate { insert(.mustRevalidate) }
     if image.freshness.isOpenOnlyWhileFresh { insert(.openOnlyWhileFresh) }
     if image.freshness.isImmutable { insert(.immutable) }
-    let isPlain =
-      image.redirectTarget == nil && image.vary == .none
-      && image.freshness.initialAge < .seconds(1)
+    let isPlain = image.redirectTarget == nil && image.vary == .none && image.freshness.initialAge < .seconds(1)
     if isPlain { insert(.plain) }
     if image.isFromPublicAddress { insert(.publicAddress) }
   }
@@ -61,20 +54,16 @@ extension CachedImage {
   }
 
   /// A stored image, with the age that it has reached by now; nil when its record makes no sense.
-  static func make(
-    _ record: StoredRecord, key: CacheKey, payload: Payload, wall: Int64, at now: Instant
-  ) -> CachedImage? {
-    guard let headers = StoredHeaders(packed: record.headers), let vary = VaryOutcome(record)
-    else { return nil }
-    let response = StoredResponse(
-      status: record.status, headers: headers.list, redirectTarget: record.redirectTarget)
+  static func make(_ record: StoredRecord, key: CacheKey, payload: Payload, wall: Int64, at now: Instant)
+    -> CachedImage?
+  {
+    guard let headers = StoredHeaders(packed: record.headers), let vary = VaryOutcome(record) else { return nil }
+    let response = StoredResponse(status: record.status, headers: headers.list, redirectTarget: record.redirectTarget)
     let image = make(
       key: key, body: record.body(payload, facts: record.facts),
       answer: ImageAnswer(
-        response, freshness: Freshness(record), vary: vary,
-        isFromPublicAddress: record.flags.contains(.publicAddress)),
-      tags: record.tags, serial: 0,
-      stored: StoredMoment(storedWall: record.storedAt, nowWall: wall, now: now))
+        response, freshness: Freshness(record), vary: vary, isFromPublicAddress: record.flags.contains(.publicAddress)),
+      tags: record.tags, serial: 0, stored: StoredMoment(storedWall: record.storedAt, nowWall: wall, now: now))
     if record.isMarkedStale { image.markStale() }
     return image
   }
@@ -88,15 +77,13 @@ extension CachedImage {
     vary: (HeaderList) -> VaryOutcome, serial: UInt64, checked: UInt64, stored moment: StoredMoment
   ) -> CachedImage? {
     guard record.isOf(key), record.redirectTarget == nil, payload.count == record.bytes,
-      let headers = StoredHeaders(packed: record.headers), let stored = VaryOutcome(record),
-      stored.matches(sent: sent)
+      let headers = StoredHeaders(packed: record.headers), let stored = VaryOutcome(record), stored.matches(sent: sent)
     else { return nil }
     let list = headers.list
     let image = make(
       key: key, body: record.body(payload, facts: facts),
       answer: ImageAnswer(
-        StoredResponse(status: record.status, headers: list), freshness: Freshness(record),
-        vary: vary(list)),
+        StoredResponse(status: record.status, headers: list), freshness: Freshness(record), vary: vary(list)),
       tags: record.tags, serial: serial, checked: checked, stored: moment)
     if record.isMarkedStale { image.markStale() }
     return image
@@ -109,16 +96,13 @@ extension StoredRecord {
   }
 
   /// An answer with no-cache has no such time from the start; any other has lost it to a soft purge.
-  fileprivate var isMarkedStale: Bool {
-    freshUntil == 0 && lifetimeMs > 0 && !flags.contains(.needsConfirmation)
-  }
+  fileprivate var isMarkedStale: Bool { freshUntil == 0 && lifetimeMs > 0 && !flags.contains(.needsConfirmation) }
 }
 
 extension VaryOutcome {
   /// Nil for a record that makes no sense.
   init?(_ record: StoredRecord) {
-    guard let headers = StoredHeaders(packed: record.headers),
-      let varying = StoredHeaders(packed: record.varying)
+    guard let headers = StoredHeaders(packed: record.headers), let varying = StoredHeaders(packed: record.varying)
     else { return nil }
     self.init(varying: varyingNames(headers.list), sent: varying.list, place: record.place)
   }
@@ -130,8 +114,7 @@ extension Freshness {
       initialAge: .milliseconds(record.initialAgeMs), remaining: .milliseconds(record.lifetimeMs),
       needsConfirmation: record.flags.contains(.needsConfirmation),
       mustRevalidate: record.flags.contains(.mustRevalidate),
-      isOpenOnlyWhileFresh: record.flags.contains(.openOnlyWhileFresh),
-      isImmutable: record.flags.contains(.immutable),
+      isOpenOnlyWhileFresh: record.flags.contains(.openOnlyWhileFresh), isImmutable: record.flags.contains(.immutable),
       staleWhileRevalidate: .milliseconds(record.whileRevalidateMs),
       staleIfError: record.ifErrorMs.map { .milliseconds($0) })
   }

@@ -13,9 +13,7 @@ extension CachedImage {
   package var version: PictureVersion {
     PictureVersion(
       checksum: checksum,
-      modified: response.lastModified.flatMap { modification($0, readAt: storedAtWall) }.map {
-        Int64($0)
-      })
+      modified: response.lastModified.flatMap { modification($0, readAt: storedAtWall) }.map { Int64($0) })
   }
 
   /// Whether others may keep it: its origin allows it, and its key has no credentials.
@@ -24,16 +22,13 @@ extension CachedImage {
 
 extension DiskEntry {
   /// The picture's version as the index in memory has it, without reading the record.
-  var version: PictureVersion {
-    PictureVersion(checksum: checksum, modified: modified > 0 ? Int64(modified) : nil)
-  }
+  var version: PictureVersion { PictureVersion(checksum: checksum, modified: modified > 0 ? Int64(modified) : nil) }
 }
 
 extension StoredRecord {
   /// When the origin last changed the picture, in seconds since 1970; zero where it does not say.
   var modified: UInt32 {
-    HeaderPacking.value(of: "last-modified", in: headers)
-      .flatMap { modification($0, readAt: storedAt) } ?? 0
+    HeaderPacking.value(of: "last-modified", in: headers).flatMap { modification($0, readAt: storedAt) } ?? 0
   }
 }
 

@@ -48,9 +48,7 @@ enum RecordCodec {
     writer.put(Int64(record.status))
     writer.put(record.headers)
     writer.put(record.redirectTarget)
-    for time in [record.initialAgeMs, record.lifetimeMs, record.whileRevalidateMs] {
-      writer.put(time)
-    }
+    for time in [record.initialAgeMs, record.lifetimeMs, record.whileRevalidateMs] { writer.put(time) }
     writer.put(record.ifErrorMs ?? silence)
     writer.put(record.flags.rawValue)
     writer.put(record.varying)
@@ -86,8 +84,7 @@ enum RecordCodec {
     let facts = readFacts(&reader)
     let checksum = BodyChecksum(reader.number())
     var record = StoredRecord(
-      url: url, identifier: identifier, variant: variant, digest: digest, bytes: bytes,
-      facts: facts,
+      url: url, identifier: identifier, variant: variant, digest: digest, bytes: bytes, facts: facts,
       storedAt: sane(&reader), freshUntil: sane(&reader))
     record.checksum = checksum
     record.status = Int(reader.number(Int64.self))
@@ -114,18 +111,14 @@ enum RecordCodec {
   private static func readPlace(_ reader: inout ByteReader) -> VariantPlace? {
     guard reader.number(UInt8.self) != 0 else { return nil }
     let owner = readVariant(&reader)
-    return VariantPlace(
-      owner: owner, rest: Digest128(high: reader.number(), low: reader.number()))
+    return VariantPlace(owner: owner, rest: Digest128(high: reader.number(), low: reader.number()))
   }
 
   private static func readFacts(_ reader: inout ByteReader) -> ImageFacts {
     let (format, orientation): (UInt8, UInt8) = (reader.number(), reader.number())
-    let (width, height, frames): (Int32, Int32, Int32) = (
-      reader.number(), reader.number(), reader.number()
-    )
+    let (width, height, frames): (Int32, Int32, Int32) = (reader.number(), reader.number(), reader.number())
     return ImageFacts(
-      format: format, width: Int(width), height: Int(height), frames: Int(frames),
-      orientation: Int(orientation))
+      format: format, width: Int(width), height: Int(height), frames: Int(frames), orientation: Int(orientation))
   }
 
   /// Reads tags one at a time: a forged count does no harm, since reading ends with the bytes.
@@ -139,9 +132,7 @@ enum RecordCodec {
     return tags
   }
 
-  private static func sane(_ reader: inout ByteReader) -> Int64 {
-    sane(reader.number(), &reader)
-  }
+  private static func sane(_ reader: inout ByteReader) -> Int64 { sane(reader.number(), &reader) }
 
   private static func sane(_ number: Int64, _ reader: inout ByteReader) -> Int64 {
     if SaneRange.numbers ~= number { return number }
@@ -154,8 +145,6 @@ extension StoredRecord {
   /// An upper bound on the bytes of the encoded record.
   package var mostBytes: Int {
     let texts = [url, identifier ?? "", redirectTarget ?? ""] + tags
-    return texts.reduce(256 + headers.count + varying.count + description.count) {
-      $0 + 4 + $1.utf8.count
-    }
+    return texts.reduce(256 + headers.count + varying.count + description.count) { $0 + 4 + $1.utf8.count }
   }
 }

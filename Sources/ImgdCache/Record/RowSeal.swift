@@ -23,9 +23,7 @@ struct RowSeal {
     }
   }
 
-  mutating func add(_ text: String) {
-    add(text.utf8.span)
-  }
+  mutating func add(_ text: String) { add(text.utf8.span) }
 
   /// A missing text differs from an empty one.
   mutating func add(_ text: String?) {

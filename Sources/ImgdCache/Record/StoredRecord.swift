@@ -36,9 +36,8 @@ package struct StoredRecord: Sendable, Equatable {
   package var description: [UInt8] = []
 
   package init(
-    url: String, identifier: String? = nil, variant: KeyVariant? = nil, digest: KeyDigest,
-    bytes: Int, facts: ImageFacts,
-    storedAt: Int64, freshUntil: Int64
+    url: String, identifier: String? = nil, variant: KeyVariant? = nil, digest: KeyDigest, bytes: Int,
+    facts: ImageFacts, storedAt: Int64, freshUntil: Int64
   ) {
     self.url = url
     self.identifier = identifier
@@ -58,8 +57,8 @@ package struct StoredRecord: Sendable, Equatable {
 
   /// Whether its answer is one of several to this name, compared in full: a part of a digest alone is no proof.
   func isNamed(_ base: CacheKey) -> Bool {
-    sameBytes(url, base.url.text) && sameBytes(identifier ?? "", base.identifier ?? "")
-      && place?.owner == base.variant && place != nil
+    sameBytes(url, base.url.text) && sameBytes(identifier ?? "", base.identifier ?? "") && place?.owner == base.variant
+      && place != nil
   }
 
   /// Part of a digest of its name, by which all answers to the name are found; zero for a record that is found
@@ -108,9 +107,7 @@ package struct RecordFlags: OptionSet, Sendable {
   package static let publicAddress = RecordFlags(rawValue: 16)
   package static let openOnlyWhileFresh = RecordFlags(rawValue: 32)
 
-  package init(rawValue: UInt8) {
-    self.rawValue = rawValue
-  }
+  package init(rawValue: UInt8) { self.rawValue = rawValue }
 }
 
 /// The range of numbers that are written and read back. Even sums of many of them do not overflow, so
@@ -119,9 +116,7 @@ enum SaneRange {
   static let most: Int64 = 1 << 40
   static let numbers: ClosedRange<Int64> = 0...most
 
-  static func clamped(_ number: Int64) -> Int64 {
-    min(max(number, numbers.lowerBound), numbers.upperBound)
-  }
+  static func clamped(_ number: Int64) -> Int64 { min(max(number, numbers.lowerBound), numbers.upperBound) }
 }
 
 private func inByteOrder(_ tags: [String]) -> [String] {

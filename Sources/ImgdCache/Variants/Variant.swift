@@ -28,9 +28,7 @@ package struct Variant: Sendable {
   /// Its key, completed from the key of its name.
   package func key(below base: CacheKey) -> CacheKey {
     variant == base.variant
-      ? base
-      : CacheKey(
-        url: base.url, identifier: base.identifier, variant: variant, scope: base.scope)
+      ? base : CacheKey(url: base.url, identifier: base.identifier, variant: variant, scope: base.scope)
   }
 
   /// Whether an image found under its key is still this answer: another one may have taken its place.
@@ -40,9 +38,7 @@ package struct Variant: Sendable {
   package var fitsPlain: Bool { vary.fits(SentFields([])) }
 
   /// Whether it is newer than another: by their transfers in this process, and then by the times of storing.
-  func isNewer(than other: Variant) -> Bool {
-    (serial, storedAt) > (other.serial, other.storedAt)
-  }
+  func isNewer(than other: Variant) -> Bool { (serial, storedAt) > (other.serial, other.storedAt) }
 
   /// The bytes that it really holds.
   var cost: Int { MemoryLayout<Variant>.stride + vary.cost }
@@ -51,8 +47,7 @@ package struct Variant: Sendable {
 extension CacheKey {
   /// The key of the name to which an image with this key may be one of several answers.
   package func base(owner: KeyVariant?) -> CacheKey {
-    owner == variant
-      ? self : CacheKey(url: url, identifier: identifier, variant: owner, scope: scope)
+    owner == variant ? self : CacheKey(url: url, identifier: identifier, variant: owner, scope: scope)
   }
 }
 

@@ -36,9 +36,7 @@ package struct VariantTable {
       variants.insert(variant, at: place)
     }
 
-    var cost: Int {
-      VariantTable.bookkeeping + key.cost + variants.reduce(0) { $0 + $1.cost }
-    }
+    var cost: Int { VariantTable.bookkeeping + key.cost + variants.reduce(0) { $0 + $1.cost } }
   }
 
   /// A flat charge for each name, for its places in the tables and its arrays.
@@ -53,9 +51,7 @@ package struct VariantTable {
   private var table = PlaceTable()
   private let seed = KeyHasher.randomSeed()
 
-  package init(mostBytes: Int = 8 << 20) {
-    self.mostBytes = mostBytes
-  }
+  package init(mostBytes: Int = 8 << 20) { self.mostBytes = mostBytes }
 
   // MARK: Looking
 
@@ -63,28 +59,20 @@ package struct VariantTable {
   package var count: Int { names.count - free.count }
 
   /// Whether all answers to a name are known, including those on disk.
-  package func isComplete(_ base: CacheKey) -> Bool {
-    place(of: base).flatMap { names[$0]?.isComplete } ?? false
-  }
+  package func isComplete(_ base: CacheKey) -> Bool { place(of: base).flatMap { names[$0]?.isComplete } ?? false }
 
   /// The known answers to a name, the newest first.
-  package func variants(of base: CacheKey) -> [Variant] {
-    place(of: base).flatMap { names[$0]?.variants } ?? []
-  }
+  package func variants(of base: CacheKey) -> [Variant] { place(of: base).flatMap { names[$0]?.variants } ?? [] }
 
   /// The known answers that a request may be shown; its fields are computed only if there are any answers.
   package mutating func fitting(_ base: CacheKey, _ fields: () -> SentFields) -> [Variant] {
-    guard count > 0, let place = place(of: base), let variants = names[place]?.variants else {
-      return []
-    }
+    guard count > 0, let place = place(of: base), let variants = names[place]?.variants else { return [] }
     order.moveToFront(place)
     let fields = fields()
     return variants.filter { $0.vary.fits(fields) }
   }
 
-  private func place(of base: CacheKey) -> Int? {
-    table.place(tag(of: base)) { names[$0]?.key == base }
-  }
+  private func place(of base: CacheKey) -> Int? { table.place(tag(of: base)) { names[$0]?.key == base } }
 
   private func tag(of base: CacheKey) -> UInt32 {
     var hasher = KeyHasher(seed)
@@ -104,16 +92,12 @@ package struct VariantTable {
   package mutating func add(_ image: CachedImage, isComplete: Bool) -> Changes? {
     var changes = Changes()
     guard let base = image.base, let new = Variant(image) else { return changes }
-    let rivals = variants(of: base).filter {
-      $0.variant == new.variant || $0.vary.isFound(like: new.vary)
-    }
+    let rivals = variants(of: base).filter { $0.variant == new.variant || $0.vary.isFound(like: new.vary) }
     guard !rivals.contains(where: { $0.isNewer(than: new) }) else { return nil }
     let place = place(of: base) ?? insert(Name(key: base, isComplete: isComplete))
     order.moveToFront(place)
     change(place) { name in
-      name.variants.removeAll {
-        $0.variant == new.variant || $0.vary.isFound(like: new.vary)
-      }
+      name.variants.removeAll { $0.variant == new.variant || $0.vary.isFound(like: new.vary) }
       name.put(new)
     }
     changes.displaced = rivals.filter { $0.variant != new.variant }.map { $0.key(below: base) }
@@ -125,11 +109,9 @@ package struct VariantTable {
 
   /// A request with a name and nothing else is answered from the key of the name without a look here: so
   /// the answer under that key goes when a newer one fits such a request.
-  private mutating func displaceOldPlain(
-    by new: Variant, at place: Int, _ changes: inout Changes
-  ) {
-    guard let base = names[place]?.key, new.variant != base.variant,
-      new.fitsPlain, variants(at: place).first?.variant == new.variant,
+  private mutating func displaceOldPlain(by new: Variant, at place: Int, _ changes: inout Changes) {
+    guard let base = names[place]?.key, new.variant != base.variant, new.fitsPlain,
+      variants(at: place).first?.variant == new.variant,
       variants(at: place).contains(where: { $0.variant == base.variant })
     else { return }
     change(place) { name in name.variants.removeAll { $0.variant == base.variant } }
@@ -140,10 +122,9 @@ package struct VariantTable {
   /// stored in the same second.
   package mutating func learn(_ found: [Variant], of base: CacheKey) -> Changes {
     var changes = Changes()
-    guard
-      let place = place(of: base)
-        ?? (found.isEmpty ? nil : insert(Name(key: base, isComplete: true)))
-    else { return changes }
+    guard let place = place(of: base) ?? (found.isEmpty ? nil : insert(Name(key: base, isComplete: true))) else {
+      return changes
+    }
     for variant in found.sorted(by: { $0.isNewer(than: $1) }) {
       let known = variants(at: place)
       guard !known.contains(where: { $0.variant == variant.variant }) else { continue }
@@ -165,27 +146,23 @@ package struct VariantTable {
   /// Forgets an answer that no tier has any more.
   package mutating func remove(_ variant: Variant, of base: CacheKey) {
     guard let place = place(of: base) else { return }
-    change(place) { name in
-      name.variants.removeAll { $0.variant == variant.variant && $0.serial <= variant.serial }
-    }
+    change(place) { name in name.variants.removeAll { $0.variant == variant.variant && $0.serial <= variant.serial } }
     removeIfEmpty(place)
   }
 
   /// Forgets the answers that an image replaces although no tier keeps it, and returns their keys.
   package mutating func removeRivals(of image: CachedImage) -> [CacheKey] {
     guard let base = image.base, let place = place(of: base) else { return [] }
-    let rivals = variants(at: place).filter {
-      $0.vary.isFound(like: image.vary) && $0.serial <= image.serial
-    }
+    let rivals = variants(at: place).filter { $0.vary.isFound(like: image.vary) && $0.serial <= image.serial }
     for rival in rivals { remove(rival, of: base) }
     return rivals.map { $0.key(below: base) }
   }
 
   /// Examines the next names from a place on: of those that a purge was about, forgets the answers that no tier
   /// holds any more. Returns the place to go on from; nil at the end.
-  package mutating func prune(
-    _ filter: PurgeFilter, from start: Int, most: Int, isHeld: (CacheKey, Variant) -> Bool
-  ) -> Int? {
+  package mutating func prune(_ filter: PurgeFilter, from start: Int, most: Int, isHeld: (CacheKey, Variant) -> Bool)
+    -> Int?
+  {
     let end = min(start + most, names.count)
     for place in min(start, end)..<end {
       guard let base = names[place]?.key, filter.matchesName(base, tags: []) else { continue }
@@ -234,9 +211,7 @@ package struct VariantTable {
     names[place] = name
   }
 
-  private mutating func removeIfEmpty(_ place: Int) {
-    if variants(at: place).isEmpty { remove(place) }
-  }
+  private mutating func removeIfEmpty(_ place: Int) { if variants(at: place).isEmpty { remove(place) } }
 
   private mutating func remove(_ place: Int) {
     guard let name = names[place] else { return }

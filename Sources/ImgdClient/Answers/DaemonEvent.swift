@@ -55,16 +55,11 @@ extension DaemonEvent.Kind {
     func text(_ field: String) -> String { event.text(field) ?? "" }
     func number(_ field: String) -> Int { event.number(field) ?? 0 }
     switch event.event {
-    case "job":
-      self = .job(
-        receipt: Receipt(text("receipt")), url: text("url"), state: text("state"))
+    case "job": self = .job(receipt: Receipt(text("receipt")), url: text("url"), state: text("state"))
     case "cache":
-      self = .cache(
-        change: text("what"), tier: text("tier"), entries: number("entries"), bytes: number("bytes")
-      )
+      self = .cache(change: text("what"), tier: text("tier"), entries: number("entries"), bytes: number("bytes"))
     case "pressure":
-      self = .pressure(
-        source: text("source"), entries: number("removed_entries"), bytes: number("removed_bytes"))
+      self = .pressure(source: text("source"), entries: number("removed_entries"), bytes: number("removed_bytes"))
     case "config": self = .config(change: text("what"))
     case "overflow": self = .overflow(lost: number("lost"))
     default: self = .other(event.event ?? "")

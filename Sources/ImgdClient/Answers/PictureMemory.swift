@@ -39,28 +39,24 @@ public final class PictureMemory: Sendable {
   }
 
   /// Calls `body` with the bytes, for functions that take a pointer; they may not be used afterwards.
-  public func withUnsafeBytes<R, Failure: Error>(
-    _ body: (UnsafeRawBufferPointer) throws(Failure) -> R
-  ) throws(Failure) -> R {
+  public func withUnsafeBytes<R, Failure: Error>(_ body: (UnsafeRawBufferPointer) throws(Failure) -> R) throws(Failure)
+    -> R
+  {
     try unsafe body(memory.bytes)
   }
 
   /// Maps what `fds` describes.
-  init(
-    _ description: Reply, _ descriptor: consuming FileDescriptor?, from path: String
-  ) throws(ConnectionProblem) {
+  init(_ description: Reply, _ descriptor: consuming FileDescriptor?, from path: String) throws(ConnectionProblem) {
     guard let descriptor else {
       throw .strange(path: path, what: "its answer came without the descriptor that it names")
     }
-    guard let layout = Layout(description), let count = description.number("bytes"),
-      layout.fits(into: count)
-    else {
+    guard let layout = Layout(description), let count = description.number("bytes"), layout.fits(into: count) else {
       throw .strange(path: path, what: "its answer describes no picture: \(description.json)")
     }
     self.layout = layout
-    do throws(SystemFailure) {
-      memory = try ReceivedMemory(descriptor, count: count)
-    } catch { throw .failed(path: path, reason: error.description) }
+    do throws(SystemFailure) { memory = try ReceivedMemory(descriptor, count: count) } catch {
+      throw .failed(path: path, reason: error.description)
+    }
   }
 }
 

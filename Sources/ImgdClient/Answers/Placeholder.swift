@@ -12,9 +12,8 @@ public struct Placeholder: Hashable, Sendable {
   public let average: Colour
 
   init?(_ reply: Reply) {
-    guard let width = reply.number("width"), let height = reply.number("height"),
-      let text = reply.text("thumbhash"), let thumbhash = Base64Decoder.bytes(text),
-      let average = reply.text("average").flatMap({ Colour($0) })
+    guard let width = reply.number("width"), let height = reply.number("height"), let text = reply.text("thumbhash"),
+      let thumbhash = Base64Decoder.bytes(text), let average = reply.text("average").flatMap({ Colour($0) })
     else { return nil }
     self.width = width
     self.height = height

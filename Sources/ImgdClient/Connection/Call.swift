@@ -44,13 +44,9 @@ final class Call: Sendable {
     self.onEvent = onEvent
   }
 
-  static func nextID() -> Int {
-    lastID.wrappingAdd(1, ordering: .relaxed).newValue
-  }
+  static func nextID() -> Int { lastID.wrappingAdd(1, ordering: .relaxed).newValue }
 
-  var hasEnded: Bool {
-    state.withLock { if case .ended = $0 { true } else { false } }
-  }
+  var hasEnded: Bool { state.withLock { if case .ended = $0 { true } else { false } } }
 
   /// Has the handler called once; false if the call was already cancelled and need not be sent.
   func expect(_ handler: @escaping Handler) -> Bool {
@@ -64,9 +60,7 @@ final class Call: Sendable {
   }
 
   /// Passes on an event, unless the call has ended.
-  func passOn(_ event: Reply) {
-    if !hasEnded { onEvent(event) }
-  }
+  func passOn(_ event: Reply) { if !hasEnded { onEvent(event) } }
 
   /// Ends the call, unless it has ended before.
   func finish(_ outcome: Outcome) {

@@ -21,9 +21,7 @@ final class ClientThread: Sendable {
   private let socket: String?
   private let state = Locked<State>(.new)
 
-  init(socket: String?) {
-    self.socket = socket
-  }
+  init(socket: String?) { self.socket = socket }
 
   deinit { close {} }
 
@@ -56,12 +54,9 @@ final class ClientThread: Sendable {
     if !isRunning { closed() }
   }
 
-  private static func start(
-    socket: String?
-  ) throws(SystemFailure) -> (LoopThread, Mailbox<Order>) {
+  private static func start(socket: String?) throws(SystemFailure) -> (LoopThread, Mailbox<Order>) {
     // Looked for at each connection: the user's own daemon may have been started since.
-    let path = { @Sendable in SocketSearch.path(named: socket, environment: ProcessEnvironment.all)
-    }
+    let path = { @Sendable in SocketSearch.path(named: socket, environment: ProcessEnvironment.all) }
     return try LoopThread.start(name: "imgd-client") { loop throws(SystemFailure) in
       let connections = ClientConnections(on: loop, path: path)
       return try loop.makeMailbox { connections.carryOut($0) }
@@ -87,8 +82,7 @@ private final class ClientConnections {
     case .begin(let call): conversation.begin(call)
     case .cancel(let call): conversation.cancel(call)
     case .subscribe(let number, let topics, let feed, let begun):
-      subscriptions[number] = Subscription(
-        to: topics, on: loop, path: path(), feed: feed, begun: begun)
+      subscriptions[number] = Subscription(to: topics, on: loop, path: path(), feed: feed, begun: begun)
     case .unsubscribe(let number): subscriptions.removeValue(forKey: number)?.close()
     case .close(let closed): close(closed)
     }

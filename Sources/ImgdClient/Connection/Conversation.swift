@@ -8,9 +8,7 @@ final class Conversation {
   private var underWay: [Int: DaemonCall] = [:]
   private var isClosed = false
 
-  init(on loop: EventLoop, path: @escaping () -> String) {
-    channel = RequestChannel(on: loop, path: path)
-  }
+  init(on loop: EventLoop, path: @escaping () -> String) { channel = RequestChannel(on: loop, path: path) }
 
   /// Sends a request, as soon as few enough are under way.
   func begin(_ call: Call) {
@@ -23,9 +21,7 @@ final class Conversation {
   }
 
   /// Has the daemon cancel a fetch that nobody waits for any more.
-  func cancel(_ call: Call) {
-    underWay.removeValue(forKey: call.id)?.cancel()
-  }
+  func cancel(_ call: Call) { underWay.removeValue(forKey: call.id)?.cancel() }
 
   /// Ends all requests and the connection.
   func close() {
@@ -45,8 +41,7 @@ final class Conversation {
     case .success(let answer):
       guard answer.reply.succeeded == true else { throw ImgdError(answer.reply) }
       return Answer(reply: answer.reply, memory: try memory(of: answer))
-    case .failure(let problem):
-      throw isClosed ? ConnectionError.clientClosed : ConnectionError(problem)
+    case .failure(let problem): throw isClosed ? ConnectionError.clientClosed : ConnectionError(problem)
     }
   }
 

@@ -19,8 +19,7 @@ final class Subscription {
     events = EventSubscription(
       on: loop, path: path, topics: Topics(topics.compactMap { Topics(name: $0.rawValue) }),
       onBegin: { [unowned self] _ in self.begun.take()?(.success(())) },
-      onEvent: { [feed] in feed.add(DaemonEvent($0)) },
-      onLost: { [unowned self] in lose($0) })
+      onEvent: { [feed] in feed.add(DaemonEvent($0)) }, onLost: { [unowned self] in lose($0) })
   }
 
   /// Ends the connection and the events; without an error if nobody reads them any more.

@@ -42,7 +42,5 @@ public enum ConnectionError: Error, Equatable, Sendable, CustomStringConvertible
   }
 
   /// A sentence for people, with the remedy where there is one.
-  public var description: String {
-    problem?.description ?? "the client was closed by this program"
-  }
+  public var description: String { problem?.description ?? "the client was closed by this program" }
 }

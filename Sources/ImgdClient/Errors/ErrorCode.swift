@@ -120,17 +120,12 @@ public enum ErrorCode: Hashable, Sendable {
     (.internal, "internal"),
   ]
 
-  private static let byName = Dictionary(
-    uniqueKeysWithValues: names.map { ($0.name, $0.code) })
+  private static let byName = Dictionary(uniqueKeysWithValues: names.map { ($0.name, $0.code) })
   private static let byCode = Dictionary(uniqueKeysWithValues: names.map { ($0.code, $0.name) })
 
   /// The code with that name in the protocol: `not_cached`, for example.
-  public init(name: String) {
-    self = Self.byName[name] ?? .other(name)
-  }
+  public init(name: String) { self = Self.byName[name] ?? .other(name) }
 
   /// The name in the protocol.
-  public var name: String {
-    if case .other(let name) = self { name } else { Self.byCode[self] ?? "" }
-  }
+  public var name: String { if case .other(let name) = self { name } else { Self.byCode[self] ?? "" } }
 }

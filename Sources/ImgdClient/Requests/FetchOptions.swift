@@ -31,24 +31,16 @@ public struct FetchOptions: Hashable, Sendable {
   }
 
   /// The tiers that may keep the picture.
-  public enum Store: String, CaseIterable, Sendable {
-    case all, memory, disk, fleet, local, none
-  }
+  public enum Store: String, CaseIterable, Sendable { case all, memory, disk, fleet, local, none }
 
   /// The queue in which the download waits.
-  public enum Priority: String, CaseIterable, Sendable {
-    case low, normal, high
-  }
+  public enum Priority: String, CaseIterable, Sendable { case low, normal, high }
 
   /// Another encoding.
-  public enum Format: String, CaseIterable, Sendable {
-    case original, jpeg, png, webp, avif
-  }
+  public enum Format: String, CaseIterable, Sendable { case original, jpeg, png, webp, avif }
 
   /// The frames of an animation that another form keeps.
-  public enum Frames: String, CaseIterable, Sendable {
-    case all, first
-  }
+  public enum Frames: String, CaseIterable, Sendable { case all, first }
 
   /// How the cache is used.
   public var cache = CacheMode.default

@@ -3,9 +3,7 @@ internal import ImgdWire
 /// The entries of the cache that a purge removes: those that match every condition that is set.
 public struct PurgeFilter: Hashable, Sendable {
   /// The tiers that a purge is about.
-  public enum Tier: String, CaseIterable, Sendable {
-    case all, memory, disk
-  }
+  public enum Tier: String, CaseIterable, Sendable { case all, memory, disk }
 
   /// Every entry of both tiers.
   public static let everything = PurgeFilter()
@@ -32,9 +30,7 @@ public struct PurgeFilter: Hashable, Sendable {
   public var soft = false
 
   /// One condition, or several; with none, see `everything`.
-  public init(
-    url: String? = nil, prefix: String? = nil, host: String? = nil, tag: String? = nil
-  ) {
+  public init(url: String? = nil, prefix: String? = nil, host: String? = nil, tag: String? = nil) {
     self.url = url
     self.prefix = prefix
     self.host = host

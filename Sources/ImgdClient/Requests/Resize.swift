@@ -31,8 +31,8 @@ public struct Resize: Hashable, Sendable {
 
   /// At least one of width and height is needed, and both to cover or to fill.
   public init(
-    width: Int? = nil, height: Int? = nil, fit: Fit = .contain, crop: Crop = .centre,
-    enlarge: Bool = false, linear: Bool = false
+    width: Int? = nil, height: Int? = nil, fit: Fit = .contain, crop: Crop = .centre, enlarge: Bool = false,
+    linear: Bool = false
   ) {
     self.width = width
     self.height = height

@@ -10,8 +10,7 @@ extension FetchOptions {
     fetch.store = wireWord(store)
     fetch.priority = wireWord(priority)
     var extras = FetchExtras()
-    extras.form = PictureForm(
-      box: resize?.box, format: wireWord(format), quality: quality, frames: wireWord(frames))
+    extras.form = PictureForm(box: resize?.box, format: wireWord(format), quality: quality, frames: wireWord(frames))
     extras.describe = describe
     extras.share = share
     extras.tags = tags
@@ -28,15 +27,12 @@ extension FetchOptions {
 extension Resize {
   fileprivate var box: PictureForm.Box {
     PictureForm.Box(
-      width: width, height: height, fit: wireWord(fit), crop: wireWord(crop), enlarge: enlarge,
-      linear: linear)
+      width: width, height: height, fit: wireWord(fit), crop: wireWord(crop), enlarge: enlarge, linear: linear)
   }
 }
 
 /// A choice of the library as the protocol has it: both have the same words.
-func wireWord<Choice: RawRepresentable<String>, Word: RawRepresentable<String>>(
-  _ choice: Choice
-) -> Word {
+func wireWord<Choice: RawRepresentable<String>, Word: RawRepresentable<String>>(_ choice: Choice) -> Word {
   guard let word = Word(rawValue: choice.rawValue) else {
     preconditionFailure("the library offers \(choice.rawValue), which the protocol does not have")
   }
@@ -45,7 +41,5 @@ func wireWord<Choice: RawRepresentable<String>, Word: RawRepresentable<String>>(
 
 extension Duration {
   /// The length in a unit, rounded up.
-  func rounded(to unit: Duration) -> Int {
-    Int((self / unit).rounded(.up))
-  }
+  func rounded(to unit: Duration) -> Int { Int((self / unit).rounded(.up)) }
 }

@@ -11,18 +11,14 @@ public struct DaemonEvents: AsyncSequence, Sendable {
   let subscription: HeldFeed<DaemonEvent>
 
   /// Another reader of the same events.
-  public func makeAsyncIterator() -> Iterator {
-    Iterator(subscription: subscription)
-  }
+  public func makeAsyncIterator() -> Iterator { Iterator(subscription: subscription) }
 
   /// Reads events.
   public struct Iterator: AsyncIteratorProtocol {
     let subscription: HeldFeed<DaemonEvent>
 
     /// The next event; nil after the subscription has ended.
-    public func next() async throws -> DaemonEvent? {
-      try await subscription.feed.next()
-    }
+    public func next() async throws -> DaemonEvent? { try await subscription.feed.next() }
   }
 }
 

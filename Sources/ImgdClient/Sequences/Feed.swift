@@ -31,9 +31,7 @@ final class Feed<Element: Sendable>: Sendable {
   private let rule: Rule
   private let state = Locked(State())
 
-  init(_ rule: @escaping Rule) {
-    self.rule = rule
-  }
+  init(_ rule: @escaping Rule) { self.rule = rule }
 
   /// Adds a value, or hands it to the reader that has waited longest.
   func add(_ element: Element) {
@@ -54,9 +52,7 @@ final class Feed<Element: Sendable>: Sendable {
       defer { state.readers = [] }
       return state.readers.map(\.reader)
     }
-    for reader in readers {
-      if let error { reader.resume(throwing: error) } else { reader.resume(returning: nil) }
-    }
+    for reader in readers { if let error { reader.resume(throwing: error) } else { reader.resume(returning: nil) } }
   }
 
   /// The next value; nil after the last one. A cancelled task gets a `CancellationError`.

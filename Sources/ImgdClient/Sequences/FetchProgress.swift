@@ -17,8 +17,7 @@ public enum FetchUpdate: Sendable {
     switch event.event {
     case "queued": self = .queued
     case "started": self = .started
-    case "progress":
-      self = .progress(received: event.number("received") ?? 0, expected: event.number("expected"))
+    case "progress": self = .progress(received: event.number("received") ?? 0, expected: event.number("expected"))
     case "placeholder":
       guard let placeholder = Placeholder(event) else { return nil }
       self = .placeholder(placeholder)
@@ -54,9 +53,7 @@ public struct FetchProgress: AsyncSequence, Sendable {
   let fetch: @Sendable () -> HeldFeed<FetchUpdate>
 
   /// Makes an iterator; the fetch begins with the first call of `next`.
-  public func makeAsyncIterator() -> Iterator {
-    Iterator(fetch: fetch)
-  }
+  public func makeAsyncIterator() -> Iterator { Iterator(fetch: fetch) }
 
   /// Reads the steps of one fetch.
   public struct Iterator: AsyncIteratorProtocol {

@@ -6,9 +6,7 @@ public struct SlotContents: AsyncSequence, Sendable {
   let begin: @Sendable () -> HeldFeed<PictureSlot.Content>?
 
   /// Begins with what is shown now.
-  public func makeAsyncIterator() -> Iterator {
-    Iterator(reader: begin())
-  }
+  public func makeAsyncIterator() -> Iterator { Iterator(reader: begin()) }
 
   /// Reads what a slot shows.
   public struct Iterator: AsyncIteratorProtocol {

@@ -7,28 +7,23 @@ package struct Interval {
 
   /// Nil if the second answer comes from another process, whose counters began anew.
   package init?(from before: DaemonStatistics, to after: DaemonStatistics) {
-    guard before.number("process", "pid") == after.number("process", "pid"),
-      after.moment > before.moment
-    else { return nil }
+    guard before.number("process", "pid") == after.number("process", "pid"), after.moment > before.moment else {
+      return nil
+    }
     self.before = before
     self.after = after
   }
 
-  package var seconds: Double {
-    Double((after.moment - before.moment).nanoseconds) / 1e9
-  }
+  package var seconds: Double { Double((after.moment - before.moment).nanoseconds) / 1e9 }
 
   /// How much a counter has grown.
   package func growth(_ object: String, _ field: String) -> Int {
-    let grown = after.number(object, field).subtractingReportingOverflow(
-      before.number(object, field))
+    let grown = after.number(object, field).subtractingReportingOverflow(before.number(object, field))
     return grown.overflow ? 0 : max(grown.partialValue, 0)
   }
 
   /// How much a counter grows each second.
-  package func rate(_ object: String, _ field: String) -> Double {
-    Double(growth(object, field)) / seconds
-  }
+  package func rate(_ object: String, _ field: String) -> Double { Double(growth(object, field)) / seconds }
 
   package var lookups: Int { growth("memory", "hits").addedClamped(growth("memory", "misses")) }
 

@@ -1,8 +1,6 @@
 /// One metric: its name, what it means, and the numbers of the daemon's answer that it is made of.
 struct MetricFamily: Sendable {
-  enum Kind: String, Sendable {
-    case counter, gauge
-  }
+  enum Kind: String, Sendable { case counter, gauge }
 
   /// One number, named by its path in the answer, with the labels that tell it from the others of its metric.
   struct Series: Sendable {
@@ -31,41 +29,26 @@ struct MetricFamily: Sendable {
   }
 
   /// A metric that both tiers have.
-  private static func tiers(
-    _ name: String, _ kind: Kind, _ help: String, _ field: String
-  ) -> MetricFamily {
+  private static func tiers(_ name: String, _ kind: Kind, _ help: String, _ field: String) -> MetricFamily {
     MetricFamily(
-      name, kind, help,
-      ["memory", "disk"].map { tier in
-        Series(path: "\(tier).\(field)", labels: [("tier", tier)])
-      })
+      name, kind, help, ["memory", "disk"].map { tier in Series(path: "\(tier).\(field)", labels: [("tier", tier)]) })
   }
 
   private static let cache = [
     tiers("cache_bytes", .gauge, "Size of the pictures that are kept", "bytes"),
     tiers("cache_entries", .gauge, "Pictures that are kept", "entries"),
     tiers("cache_capacity_bytes", .gauge, "The most that is kept", "capacity"),
-    gauge(
-      "cache_configured_bytes", "The most that is kept in memory while memory is not short",
-      "memory.configured"),
+    gauge("cache_configured_bytes", "The most that is kept in memory while memory is not short", "memory.configured"),
     tiers("cache_preferred_bytes", .gauge, "How much an eviction leaves", "preferred"),
     tiers("cache_hits_total", .counter, "Look-ups that found a picture", "hits"),
-    tiers(
-      "cache_misses_total", .counter, "Look-ups that found none, with those that joined a download",
-      "misses"),
+    tiers("cache_misses_total", .counter, "Look-ups that found none, with those that joined a download", "misses"),
     counter(
       "cache_coalesced",
       "Look-ups that no tier answered, and that joined a download under way: found, as the hit ratio has it",
-      "memory.coalesced"),
-    tiers("cache_insertions_total", .counter, "Pictures that were added", "insertions"),
-    tiers(
-      "cache_replacements_total", .counter, "Pictures that took an older one's place",
-      "replacements"),
-    tiers(
-      "cache_evictions_total", .counter, "Pictures that were removed to make room", "evictions"),
-    tiers(
-      "cache_evicted_bytes_total", .counter, "Size of the pictures removed to make room",
-      "evicted_bytes"),
+      "memory.coalesced"), tiers("cache_insertions_total", .counter, "Pictures that were added", "insertions"),
+    tiers("cache_replacements_total", .counter, "Pictures that took an older one's place", "replacements"),
+    tiers("cache_evictions_total", .counter, "Pictures that were removed to make room", "evictions"),
+    tiers("cache_evicted_bytes_total", .counter, "Size of the pictures removed to make room", "evicted_bytes"),
     tiers("cache_purges_total", .counter, "Pictures that were purged", "purges"),
     tiers("cache_lent_bytes", .gauge, "Size of the pictures that clients hold", "lent_bytes"),
     gauge("memory_pixel_bytes", "Size of the decoded pictures in memory", "memory.pixel_bytes"),
@@ -74,12 +57,8 @@ struct MetricFamily: Sendable {
     counter("disk_corrupt", "Files that differed from what was stored", "disk.corrupt"),
     gauge("remembered_answers", "Answers that are no pictures and are kept", "failures.entries"),
     gauge("remembered_answers_bytes", "Size of the answers without a picture", "failures.bytes"),
-    gauge(
-      "remembered_answers_capacity_bytes", "Size that the answers without a picture may have",
-      "failures.capacity"),
-    counter(
-      "remembered_answers_hits", "Answers without a picture that were given from memory",
-      "failures.hits"),
+    gauge("remembered_answers_capacity_bytes", "Size that the answers without a picture may have", "failures.capacity"),
+    counter("remembered_answers_hits", "Answers without a picture that were given from memory", "failures.hits"),
   ]
 
   private static let downloads = [
@@ -94,11 +73,9 @@ struct MetricFamily: Sendable {
     counter("downloads_cancelled", "Downloads that nobody wanted any more", "downloads.cancelled"),
     counter("downloads_coalesced", "Requests that joined a download", "downloads.coalesced"),
     counter("downloads_retries", "Further attempts after an error", "downloads.retries"),
-    counter(
-      "downloads_revalidated", "Pictures that their origin confirmed", "downloads.revalidated"),
+    counter("downloads_revalidated", "Pictures that their origin confirmed", "downloads.revalidated"),
     counter("downloads_redirected", "Downloads that led to another URL", "downloads.redirected"),
-    counter(
-      "downloads_resumed", "Downloads that went on where they broke off", "downloads.resumed"),
+    counter("downloads_resumed", "Downloads that went on where they broke off", "downloads.resumed"),
     counter("downloads_received_bytes", "Bytes of bodies from origins", "downloads.bytes_received"),
     gauge("queue_requests", "Fetches under way", "queue.requests"),
     gauge("queue_bytes", "Memory that fetches under way hold", "queue.bytes"),
@@ -111,21 +88,15 @@ struct MetricFamily: Sendable {
     counter("fleet_timeouts", "Look-ups that the server did not answer in time", "fleet.timeouts"),
     counter("fleet_stores", "Pictures that were stored in the server", "fleet.stores"),
     counter("fleet_refused", "Pictures that the server did not take", "fleet.refused"),
-    counter(
-      "fleet_overtaken", "Pictures that came too late for the server, as after a purge",
-      "fleet.overtaken"),
+    counter("fleet_overtaken", "Pictures that came too late for the server, as after a purge", "fleet.overtaken"),
     counter("fleet_invalid", "Values of the server that were of no use", "fleet.invalid"),
     counter("fleet_read_bytes", "Size of the pictures from the server", "fleet.bytes_read"),
     counter("fleet_stored_bytes", "Size of the pictures for the server", "fleet.bytes_stored"),
     counter("fleet_purges_sent", "Purges that were sent to other hosts", "fleet.purges.sent"),
     counter("fleet_purges_heard", "Purges that were heard of other hosts", "fleet.purges.heard"),
     gauge("fleet_purges_pending", "Purges that wait for the server", "fleet.purges.pending"),
-    gauge(
-      "fleet_purges_waiting", "Purges of other hosts that are being carried out",
-      "fleet.purges.waiting"),
-    counter(
-      "fleet_purges_gaps", "Times that purges of other hosts may have been missed",
-      "fleet.purges.gaps"),
+    gauge("fleet_purges_waiting", "Purges of other hosts that are being carried out", "fleet.purges.waiting"),
+    counter("fleet_purges_gaps", "Times that purges of other hosts may have been missed", "fleet.purges.gaps"),
   ]
 
   private static let decoding = [
@@ -144,32 +115,25 @@ struct MetricFamily: Sendable {
     counter("clients_rejected", "Connections refused", "clients.rejected"),
     counter("clients_commands", "Commands received", "clients.commands"),
     counter("clients_errors", "Commands answered with an error", "clients.errors"),
-    counter(
-      "clients_slow_closed", "Connections closed because nothing was read", "clients.slow_closed"),
+    counter("clients_slow_closed", "Connections closed because nothing was read", "clients.slow_closed"),
     counter("pressure_events", "Times that memory was short", "pressure.events"),
-    counter(
-      "pressure_removed_bytes", "Size of the pictures removed when memory was short",
-      "pressure.removed_bytes"),
+    counter("pressure_removed_bytes", "Size of the pictures removed when memory was short", "pressure.removed_bytes"),
     MetricFamily(
       "held_bytes", .gauge, "Memory that the daemon holds, by what it is for",
       [
-        "base", "pictures", "variants", "failures", "requests", "outcomes", "clients", "transfers",
-        "decoding", "fleet",
+        "base", "pictures", "variants", "failures", "requests", "outcomes", "clients", "transfers", "decoding", "fleet",
         "disk",
-      ]
-      .map { Series(path: "held.\($0)", labels: [("part", $0)]) }),
+      ].map { Series(path: "held.\($0)", labels: [("part", $0)]) }),
     gauge("uptime_seconds", "Time since the daemon started", "process.uptime_s"),
     gauge("resident_memory_bytes", "Resident memory", "process.rss_bytes"),
-    gauge(
-      "private_memory_bytes", "Resident memory that is shared with nobody", "process.private_bytes"),
+    gauge("private_memory_bytes", "Resident memory that is shared with nobody", "process.private_bytes"),
     gauge("open_fds", "Open file descriptors", "process.open_fds"),
   ]
 
   static let all = cache + downloads + fleet + decoding + process
 
   /// The numbers that only grow.
-  static let counters = Set(
-    all.filter { $0.kind == .counter }.flatMap { $0.series.map { $0.path } })
+  static let counters = Set(all.filter { $0.kind == .counter }.flatMap { $0.series.map { $0.path } })
 
   /// The numbers that have a metric here, and those that need none: a sum of others, the process id, and the latencies.
   static let known = Set(all.flatMap { $0.series.map { $0.path } }).union(

@@ -16,13 +16,10 @@ package enum Metrics {
     for family in MetricFamily.all {
       page.add(
         family.name, family.kind.rawValue, family.help,
-        family.series.compactMap { series in
-          statistics.real(series.path).map { (series.labels, $0) }
-        })
+        family.series.compactMap { series in statistics.real(series.path).map { (series.labels, $0) } })
     }
     addLatencies(
-      of: ["hit", "fetch"], from: statistics, to: &page, named: "imgd_request_duration",
-      "from a request to its answer")
+      of: ["hit", "fetch"], from: statistics, to: &page, named: "imgd_request_duration", "from a request to its answer")
     addLatencies(
       of: ["fleet"], from: statistics, to: &page, named: "imgd_fleet_lookup_duration",
       "from a question to the fleet's server to its answer")
@@ -38,8 +35,8 @@ package enum Metrics {
 
   /// Adds latencies as a summary without a sum of all times, which the daemon does not report.
   private static func addLatencies(
-    of wanted: [String], from statistics: DaemonStatistics, to page: inout MetricsPage,
-    named metric: String, _ span: String
+    of wanted: [String], from statistics: DaemonStatistics, to page: inout MetricsPage, named metric: String,
+    _ span: String
   ) {
     let kinds = wanted.filter { statistics.reply.object("latency_us")?.object($0) != nil }
     guard !kinds.isEmpty else { return }
@@ -55,15 +52,11 @@ package enum Metrics {
     }
     page.add(
       metric + "_max_seconds", "gauge", "The longest time " + span,
-      kinds.compactMap { kind in
-        statistics.real("latency_us.\(kind).max").map { ([("kind", kind)], seconds($0)) }
-      })
+      kinds.compactMap { kind in statistics.real("latency_us.\(kind).max").map { ([("kind", kind)], seconds($0)) } })
   }
 
   /// Seconds from microseconds, which the daemon reports with one decimal.
-  private static func seconds(_ microseconds: Double) -> Double {
-    (microseconds * 10).rounded() / 1e7
-  }
+  private static func seconds(_ microseconds: Double) -> Double { (microseconds * 10).rounded() / 1e7 }
 
   /// Adds the states that have a name: the name is a label of a metric that is always 1.
   private static func addStates(of statistics: DaemonStatistics, to page: inout MetricsPage) {
@@ -80,19 +73,15 @@ package enum Metrics {
     }
     if let last = statistics.text("pressure", "last").flatMap({ Timestamp.seconds(of: $0) }) {
       page.add(
-        "imgd_pressure_last_event_timestamp_seconds", "gauge", "When memory was last short",
-        [([], Double(last))])
+        "imgd_pressure_last_event_timestamp_seconds", "gauge", "When memory was last short", [([], Double(last))])
     }
     page.add(
       "imgd_disk_loading", "gauge", "Whether the daemon still reads the index of the disk tier",
       [([], statistics.reply.object("disk")?.flag("loading") == true ? 1 : 0)])
   }
 
-  private static func addUnknown(
-    of statistics: DaemonStatistics, to page: inout MetricsPage, by program: String
-  ) {
-    for (path, value) in statistics.numbers
-    where !MetricFamily.known.contains(path) && path.contains(".") {
+  private static func addUnknown(of statistics: DaemonStatistics, to page: inout MetricsPage, by program: String) {
+    for (path, value) in statistics.numbers where !MetricFamily.known.contains(path) && path.contains(".") {
       page.add(
         "imgd_" + String(path.unicodeScalars.map { isLetter($0) ? Character($0) : "_" }), "untyped",
         "Not known to this release of \(program)", [([], Double(value))])

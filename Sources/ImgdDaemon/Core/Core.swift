@@ -11,17 +11,14 @@ final class Core {
   private let commands: Commands
 
   init(
-    _ settings: Configuration, transfers: any Transfers, decoding: any Decoding,
-    fleet: (any Fleet)? = nil, disk: DiskTier, loop: EventLoop, in surroundings: Surroundings
+    _ settings: Configuration, transfers: any Transfers, decoding: any Decoding, fleet: (any Fleet)? = nil,
+    disk: DiskTier, loop: EventLoop, in surroundings: Surroundings
   ) {
     parts = CoreParts(
-      settings, transfers: transfers, decoding: decoding, fleet: fleet, disk: disk,
-      surroundings.access, loop: loop)
+      settings, transfers: transfers, decoding: decoding, fleet: fleet, disk: disk, surroundings.access, loop: loop)
     commands = Commands(parts, loop: loop, in: surroundings)
     clients.requests = Clients.Requests(
-      answerKnown: { [unowned hits = parts.hits] in
-        hits.answer($0, $1, $2, to: $3)
-      },
+      answerKnown: { [unowned hits = parts.hits] in hits.answer($0, $1, $2, to: $3) },
       execute: { [unowned commands] in commands.execute($0, from: $1) })
     parts.commands.onCommand = surroundings.onActivity
     disk.onNews = { [unowned hub = parts.hub] news in
@@ -96,10 +93,9 @@ final class Core {
     let counts = memory.counts
     let lookups = counts.hits + counts.misses
     let share = lookups > 0 ? "\(counts.hits * 100 / lookups) %" : "no"
-    return "downloading \(parts.downloader.activeCount), "
-      + "waiting \(parts.downloader.queuedCount); "
-      + "\(memory.count) pictures in memory (\(memory.usage >> 20) MB), \(disk.count) on disk; "
-      + "\(share) hits" + troubles
+    return "downloading \(parts.downloader.activeCount), " + "waiting \(parts.downloader.queuedCount); "
+      + "\(memory.count) pictures in memory (\(memory.usage >> 20) MB), \(disk.count) on disk; " + "\(share) hits"
+      + troubles
   }
 
   /// What is wrong, after the rest of the line.

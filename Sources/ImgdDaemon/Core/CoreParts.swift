@@ -23,42 +23,34 @@ struct CoreParts {
   let clients: Clients
 
   init(
-    _ settings: Configuration, transfers: any Transfers, decoding: any Decoding,
-    fleet edge: (any Fleet)?, disk: DiskTier, _ access: Access, loop: EventLoop
+    _ settings: Configuration, transfers: any Transfers, decoding: any Decoding, fleet edge: (any Fleet)?,
+    disk: DiskTier, _ access: Access, loop: EventLoop
   ) {
     self.access = access
     turns = Turns(loop: loop)
     desk = ReplyDesk(loop: loop)
     hub = EventHub(turns: turns)
     pictures = PictureTiers(disk: disk, hub: hub, turns: turns, loop: loop, settings: settings)
-    downloader = Downloader(
-      transfers: transfers, purges: pictures.purges, loop: loop, settings: settings.downloads)
-    fleetPurges = FleetPurges(
-      edge, disk: disk, turns: turns, loop: loop, settings: settings.fleet)
+    downloader = Downloader(transfers: transfers, purges: pictures.purges, loop: loop, settings: settings.downloads)
+    fleetPurges = FleetPurges(edge, disk: disk, turns: turns, loop: loop, settings: settings.fleet)
     fleet = FleetTier(
-      edge, history: fleetPurges.history, pictures: pictures, downloader: downloader,
-      turns: turns, loop: loop, settings: settings)
+      edge, history: fleetPurges.history, pictures: pictures, downloader: downloader, turns: turns, loop: loop,
+      settings: settings)
     made = MadePictures(in: pictures, loop: loop)
     renditions = Renditions(
-      decoding: decoding, pictures: pictures, made: made, access, turns: turns, loop: loop,
-      settings: settings)
-    answers = FetchAnswers(
-      pictures: pictures, renditions: renditions, loop: loop, settings: settings)
+      decoding: decoding, pictures: pictures, made: made, access, turns: turns, loop: loop, settings: settings)
+    answers = FetchAnswers(pictures: pictures, renditions: renditions, loop: loop, settings: settings)
     let ground = FetchGround(
       pictures: pictures, made: made, fleet: fleet, downloader: downloader,
-      preparation: FormPreparation(
-        renditions: renditions, pictures: pictures, answers: answers, loop: loop),
+      preparation: FormPreparation(renditions: renditions, pictures: pictures, answers: answers, loop: loop),
       answers: answers, hub: hub, turns: turns, loop: loop)
     jobs = FetchJobs(ground, access, settings: settings)
     hits = PlainHits(ground, jobs: jobs, commands: commands)
     pipeline = FetchPipeline(ground, jobs: jobs, hits: hits, settings: settings)
-    requests = FetchRequests(
-      ground, jobs: jobs, hits: hits, pipeline: pipeline, settings: settings)
-    clients = Clients(
-      limits: WireLimits(settings.control), access, turns: turns, desk: desk, loop: loop)
+    requests = FetchRequests(ground, jobs: jobs, hits: hits, pipeline: pipeline, settings: settings)
+    clients = Clients(limits: WireLimits(settings.control), access, turns: turns, desk: desk, loop: loop)
     downloader.onPlaces = { [unowned pipeline] in pipeline.startTransfers() }
-    let places = Purge.Places(
-      downloader: downloader, pictures: pictures, renditions: renditions, hub: hub)
+    let places = Purge.Places(downloader: downloader, pictures: pictures, renditions: renditions, hub: hub)
     fleetPurges.begin = { filter, isSoft, then in
       Purge(filter, isSoft: isSoft, in: places, loop: loop) { _, _ in then() }.step
     }

@@ -46,9 +46,7 @@ struct ConfigurationSource: Sendable {
   /// Warns if the configuration names a socket that is not used because systemd has made another one.
   func warnOfUnusedSocket(in wanted: Configuration) {
     let usual = Instance(environment: environment, uid: geteuid()).defaults.control.socket
-    guard let socket, wanted.control.socket != socket, wanted.control.socket != usual else {
-      return
-    }
+    guard let socket, wanted.control.socket != socket, wanted.control.socket != usual else { return }
     Log.warning(
       .configuration,
       "Control.Socket=\(wanted.control.socket) is not used: systemd has made \(socket); "

@@ -20,9 +20,7 @@ final class ControlListener {
   }
 
   /// Accepts connections from now on; earlier ones have waited in the socket.
-  func open() {
-    watch?.interest = .read
-  }
+  func open() { watch?.interest = .read }
 
   private func acceptClients() {
     for _ in 0..<Self.acceptedPerTick {
@@ -58,8 +56,6 @@ final class ControlListener {
   func close() {
     watch?.cancel()
     guard listener.close() else { return }
-    for _ in 0..<SOMAXCONN {
-      guard case .accepted = acceptClient() else { return }
-    }
+    for _ in 0..<SOMAXCONN { guard case .accepted = acceptClient() else { return } }
   }
 }

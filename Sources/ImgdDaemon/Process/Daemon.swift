@@ -45,25 +45,18 @@ final class Daemon {
   /// One of sysexits; the service manager starts the daemon again unless it is EX_OK.
   private(set) var exitCode = EX_OK
 
-  init(
-    _ wanted: Configuration, reloadingFrom source: ConfigurationSource,
-    in environment: SystemdEnvironment
-  ) throws(StartProblem) {
+  init(_ wanted: Configuration, reloadingFrom source: ConfigurationSource, in environment: SystemdEnvironment)
+    throws(StartProblem)
+  {
     let inheritance = Inheritance(environment.inherited)
     let listener = try Self.listen(at: wanted.control.socket, inheritance)
     let source = inheritance.socket == nil ? source : source.served(at: listener.path)
     source.warnOfUnusedSocket(in: wanted)
     let configuration = source.adapted(wanted)
-    if let problem = configuration.network.certificateProblem {
-      Log.warning(.configuration, problem)
-    }
+    if let problem = configuration.network.certificateProblem { Log.warning(.configuration, problem) }
     let directory: Result<DiskDirectory, DirectoryProblem>?
-    do throws(StartProblem) {
-      directory = try Self.openDirectory(configuration.disk)
-    } catch {
-      if error.exitCode == EX_CONFIG {
-        FailedStart.turnAway(from: listener, because: error.description)
-      }
+    do throws(StartProblem) { directory = try Self.openDirectory(configuration.disk) } catch {
+      if error.exitCode == EX_CONFIG { FailedStart.turnAway(from: listener, because: error.description) }
       listener.close()  // or its file would stay behind
       throw error
     }
@@ -76,8 +69,8 @@ final class Daemon {
       // A descriptor that stays in the manager's store would be passed again at every start.
       for name in inheritance.unknown { manager.post(.removeDescriptors(named: name)) }
       let disk = try Self.makeTier(
-        configuration.disk, in: directory,
-        runtime: environment.runtimeDirectory ?? Self.directory(of: listener.path), on: loop)
+        configuration.disk, in: directory, runtime: environment.runtimeDirectory ?? Self.directory(of: listener.path),
+        on: loop)
       let links = Links()
       engine = try Self.startEngine(configuration, on: loop) { [links] in links.core?.receive($0) }
       fleet = try FleetLink(configuration.fleet, on: loop) { [links] in links.core?.receive($0) }
@@ -85,12 +78,11 @@ final class Daemon {
       reloader = try Reloader(source: source, read: wanted, loop: loop)
       let status = StatusLine(manager, on: loop) { [links] in links.core?.statusText ?? "" }
       core = Core(
-        configuration, transfers: engine, decoding: decoders, fleet: fleet?.engine, disk: disk,
-        loop: loop, in: links.surroundings(reloader, status, configuration.fleet))
+        configuration, transfers: engine, decoding: decoders, fleet: fleet?.engine, disk: disk, loop: loop,
+        in: links.surroundings(reloader, status, configuration.fleet))
       service = Service(manager, status: status)
       handover = MemoryHandover(
-        manager, of: core, mostDescriptors: environment.storeLimit,
-        inheriting: inheritance.left, loop: loop)
+        manager, of: core, mostDescriptors: environment.storeLimit, inheriting: inheritance.left, loop: loop)
       pressure = MemoryPressure(
         PressureRequest(configuration.memory, environment), loop: loop,
         effects: Self.effects(on: core, engine, decoders, handover))
@@ -112,22 +104,17 @@ final class Daemon {
     weak var core: Core?
     weak var pressure: MemoryPressure?
 
-    func surroundings(
-      _ reloader: Reloader, _ status: StatusLine, _ fleet: Configuration.Fleet
-    ) -> Surroundings {
+    func surroundings(_ reloader: Reloader, _ status: StatusLine, _ fleet: Configuration.Fleet) -> Surroundings {
       Surroundings(
         reload: { [unowned reloader] in reloader.reload(then: $0) },
         pressureSource: { [unowned self] in (pressure?.source ?? "none", pressure?.note) },
-        onActivity: { status.noteActivity() },
-        fleetServer: fleet.server.isEmpty ? nil : fleet.server,
+        onActivity: { status.noteActivity() }, fleetServer: fleet.server.isEmpty ? nil : fleet.server,
         processFacts: ProcessFacts.read, access: Access(owner: geteuid()))
     }
   }
 
   /// The socket that the service manager has handed over, or one of our own.
-  private static func listen(
-    at path: String, _ inheritance: Inheritance
-  ) throws(StartProblem) -> UnixListener {
+  private static func listen(at path: String, _ inheritance: Inheritance) throws(StartProblem) -> UnixListener {
     do throws(ListenProblem) {
       if let inherited = inheritance.socket { return try UnixListener(adopting: inherited) }
       return try UnixListener(path: path)
@@ -136,13 +123,11 @@ final class Daemon {
 
   /// The cache directory, or why there is none for now: it is tried again later. A directory that belongs
   /// to another user or another daemon ends the start.
-  private static func openDirectory(
-    _ settings: Configuration.Disk
-  ) throws(StartProblem) -> Result<DiskDirectory, DirectoryProblem>? {
+  private static func openDirectory(_ settings: Configuration.Disk) throws(StartProblem) -> Result<
+    DiskDirectory, DirectoryProblem
+  >? {
     guard settings.enabled else { return nil }
-    do throws(DirectoryProblem) {
-      return .success(try DiskDirectory.open(settings.directory))
-    } catch {
+    do throws(DirectoryProblem) { return .success(try DiskDirectory.open(settings.directory)) } catch {
       guard case .unavailable = error else { throw .directory(error) }
       Log.warning(.disk, "no pictures are kept on disk for now: \(error.description)")
       return .failure(error)
@@ -151,22 +136,20 @@ final class Daemon {
 
   private static func whereabouts(_ configuration: Configuration) -> String {
     let disk = configuration.disk
-    let pictures =
-      disk.enabled ? "keeps pictures in \(disk.directory)" : "keeps pictures in memory only"
+    let pictures = disk.enabled ? "keeps pictures in \(disk.directory)" : "keeps pictures in memory only"
     let server = configuration.fleet.server
     return "listens on \(configuration.control.socket), \(pictures)"
       + (server.isEmpty ? "" : ", shares them through \(server)")
   }
 
   private static func makeTier(
-    _ settings: Configuration.Disk, in directory: Result<DiskDirectory, DirectoryProblem>?,
-    runtime: String?, on loop: EventLoop
+    _ settings: Configuration.Disk, in directory: Result<DiskDirectory, DirectoryProblem>?, runtime: String?,
+    on loop: EventLoop
   ) throws(SystemFailure) -> DiskTier {
     guard let directory else { return DiskTier(offOn: loop) }
     return try DiskTier(
-      directory, path: settings.directory, runtime: runtime,
-      limits: DiskLimits(settings), suffixes: PictureFormat.allCases.map(\.fileExtension),
-      loop: loop)
+      directory, path: settings.directory, runtime: runtime, limits: DiskLimits(settings),
+      suffixes: PictureFormat.allCases.map(\.fileExtension), loop: loop)
   }
 
   /// The directory that a socket lies in.
@@ -175,8 +158,7 @@ final class Daemon {
   }
 
   private static func startEngine(
-    _ configuration: Configuration, on loop: EventLoop,
-    _ receive: @escaping (TransferReport) -> Void
+    _ configuration: Configuration, on loop: EventLoop, _ receive: @escaping (TransferReport) -> Void
   ) throws(SystemFailure) -> TransferEngine {
     let mailbox = try loop.makeMailbox(receive)
     return try TransferEngine.start(settings: TransferSettings(configuration)) { event in
@@ -199,9 +181,7 @@ final class Daemon {
         }
         // Once more when the pictures on their way to the disk have arrived there.
         core.disk.giveBack { Heap.giveBack() }
-      },
-      hold: { core.holdMemory(to: $0) },
-      tell: { core.hub.pressure(source: $0, removed: $1) })
+      }, hold: { core.holdMemory(to: $0) }, tell: { core.hub.pressure(source: $0, removed: $1) })
   }
 
   // MARK: Life
@@ -233,8 +213,7 @@ final class Daemon {
     isServing = true
     if Log.isWatched || Log.isVerbose { Log.notice(.start, whereabouts) }
     if reloadIsDue { reloader.reload() }
-    try service.watch(
-      over: engine, fleet?.engine, core.disk, every: watchdogPeriod, on: loop)
+    try service.watch(over: engine, fleet?.engine, core.disk, every: watchdogPeriod, on: loop)
   }
 
   /// Takes over the memory tier of an earlier daemon, and waits until the threads of the disk tier
@@ -301,18 +280,13 @@ final class Daemon {
   /// Ends because the directory of the pictures was removed: the service manager makes it only at a start.
   private func endToBeStartedAgain() {
     guard isServing, !isStopping else { return }
-    Log.warning(
-      .disk,
-      "the directory of the pictures is gone, and only systemd can make it: ends, to be started again"
-    )
+    Log.warning(.disk, "the directory of the pictures is gone, and only systemd can make it: ends, to be started again")
     exitCode = EX_TEMPFAIL
     drain()
   }
 
   /// Gives every request that has arrived its line, and then ends.
-  private func finish() {
-    core.clients.finish { [loop] in loop.stop() }
-  }
+  private func finish() { core.clients.finish { [loop] in loop.stop() } }
 
   private func endNow() {
     core.refuseAll(.shuttingDown)

@@ -26,8 +26,7 @@ package enum DaemonProgram {
   private static func perform(_ options: CommandLineOptions) -> CInt {
     // Before anything starts a thread, and before anything is logged.
     let environment = SystemdEnvironment.takeVariables()
-    Log.open(
-      SystemdJournal(stream: environment.journalStream), of: "imgd", isVerbose: options.isVerbose)
+    Log.open(SystemdJournal(stream: environment.journalStream), of: "imgd", isVerbose: options.isVerbose)
     switch options.action {
     case .help: return say(CommandLineOptions.help)
     case .version: return say("imgd \(Release.version)\n")
@@ -46,9 +45,7 @@ package enum DaemonProgram {
       default: return serve(configuration, reloadingFrom: source, in: environment)
       }
     } catch {
-      if options.action == .run {
-        FailedStart.report(error.summary, in: environment)
-      }
+      if options.action == .run { FailedStart.report(error.summary, in: environment) }
       return fail(error.description, EX_CONFIG)
     }
   }
@@ -56,16 +53,14 @@ package enum DaemonProgram {
   /// Checks the files; if root asks, with the rights of the service's user.
   private static func check(_ files: [ServiceFile]) -> CInt {
     let instance = Instance(environment: ProcessEnvironment.all, uid: geteuid())
-    let user =
-      instance.isCheckedByRoot ? ServiceUser(of: "imgd.service", orNamed: "imgd") : nil
+    let user = instance.isCheckedByRoot ? ServiceUser(of: "imgd.service", orNamed: "imgd") : nil
     let complaints = user?.complaints(about: files) ?? []
     guard complaints.isEmpty else { return fail(complaints.joined(separator: "\n"), EX_CONFIG) }
     return say("the configuration is good\n")
   }
 
   private static func serve(
-    _ configuration: Configuration, reloadingFrom source: ConfigurationSource,
-    in environment: SystemdEnvironment
+    _ configuration: Configuration, reloadingFrom source: ConfigurationSource, in environment: SystemdEnvironment
   ) -> CInt {
     // Before anything starts a thread, so that every thread inherits it.
     SignalWatch.block(Daemon.signals)

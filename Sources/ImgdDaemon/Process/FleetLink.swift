@@ -7,10 +7,9 @@ final class FleetLink {
   private var settings: FleetSettings
 
   /// Nil for a machine without a fleet. The engine's reports arrive on the loop, their pictures already recognised.
-  init?(
-    _ fleet: Configuration.Fleet, on loop: EventLoop,
-    receive: @escaping (FleetReport) -> Void
-  ) throws(SystemFailure) {
+  init?(_ fleet: Configuration.Fleet, on loop: EventLoop, receive: @escaping (FleetReport) -> Void)
+    throws(SystemFailure)
+  {
     guard let settings = FleetSettings(fleet) else { return nil }
     self.settings = settings
     let mailbox = try loop.makeMailbox(receive)

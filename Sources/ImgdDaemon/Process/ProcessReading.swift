@@ -6,8 +6,7 @@ extension ProcessFacts {
     let pages = pages
     return ProcessFacts(
       residentBytes: pages.resident * Int(getpagesize()),
-      privateBytes: (pages.resident - pages.shared) * Int(getpagesize()),
-      openDescriptors: openDescriptors)
+      privateBytes: (pages.resident - pages.shared) * Int(getpagesize()), openDescriptors: openDescriptors)
   }
 
   /// Resident and shared pages, from `/proc/self/statm`.

@@ -31,9 +31,7 @@ final class Reloader {
   /// Called with the result of each reload.
   var onAnswer: (ReloadAnswer) -> Void = { _ in }
 
-  init(
-    source: ConfigurationSource, read wanted: Configuration, loop: EventLoop
-  ) throws(SystemFailure) {
+  init(source: ConfigurationSource, read wanted: Configuration, loop: EventLoop) throws(SystemFailure) {
     self.source = source
     wantedSocket = wanted.control.socket
     current = source.adapted(wanted)
@@ -62,8 +60,7 @@ final class Reloader {
     let asking = waiting
     waiting = []
     onBegin()
-    let read: @Sendable (ConfigurationSource) -> Result<Reading, ConfigurationProblems> = {
-      source in
+    let read: @Sendable (ConfigurationSource) -> Result<Reading, ConfigurationProblems> = { source in
       Result { () throws(ConfigurationProblems) in try Reading(of: source) }
     }
     worker.submit(read) { [unowned self] result in
@@ -78,9 +75,7 @@ final class Reloader {
   private func adopt(_ result: Result<Reading, ConfigurationProblems>) -> ReloadAnswer {
     switch result {
     case .failure(let problems):
-      for line in problems.lines {
-        Log.error(.configuration, "the configuration is not reloaded: \(line)")
-      }
+      for line in problems.lines { Log.error(.configuration, "the configuration is not reloaded: \(line)") }
       return .refused(problems)
     case .success(let reading):
       warn(of: reading)

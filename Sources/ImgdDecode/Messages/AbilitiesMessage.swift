@@ -14,8 +14,7 @@ extension DecoderAbilities {
   init?(_ reader: consuming MessageReader) {
     guard let layers = reader.byte().map(Layers.init), Layers.all.isSuperset(of: layers),
       let reads = reader.number(UInt32.self).flatMap(Self.formats),
-      let writes = reader.number(UInt32.self).flatMap(Self.formats),
-      let library = reader.text(), reader.isAtEnd
+      let writes = reader.number(UInt32.self).flatMap(Self.formats), let library = reader.text(), reader.isAtEnd
     else { return nil }
     self.init(layers: layers, reads: reads, writes: writes, library: library)
   }

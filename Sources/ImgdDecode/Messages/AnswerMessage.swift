@@ -75,14 +75,11 @@ extension MessageReader {
     } else if format == nil {
       return nil
     }
-    return MadePicture(
-      format: format, width: width, height: height, frames: frames, content: content)
+    return MadePicture(format: format, width: width, height: height, frames: frames, content: content)
   }
 
   fileprivate mutating func description() -> PictureDescription? {
-    guard let thumbHash = list(1...MessageLayout.longestThumbHash), let average = list(4...4) else {
-      return nil
-    }
+    guard let thumbHash = list(1...MessageLayout.longestThumbHash), let average = list(4...4) else { return nil }
     return PictureDescription(thumbHash: thumbHash, average: average)
   }
 

@@ -42,9 +42,7 @@ struct MessageReader {
   }
 
   mutating func list(_ lengths: ClosedRange<Int>) -> [UInt8]? {
-    guard let length = byte().map(Int.init), lengths.contains(length), rest.count >= length else {
-      return nil
-    }
+    guard let length = byte().map(Int.init), lengths.contains(length), rest.count >= length else { return nil }
     defer { rest = rest.dropFirst(length) }
     return Array(rest.prefix(length))
   }

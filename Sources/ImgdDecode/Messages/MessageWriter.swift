@@ -37,14 +37,10 @@ struct MessageWriter {
     }
   }
 
-  mutating func append(_ flag: Bool) {
-    append(UInt8(flag ? 1 : 0))
-  }
+  mutating func append(_ flag: Bool) { append(UInt8(flag ? 1 : 0)) }
 
   /// Appends a number that is not negative.
-  mutating func append32(_ number: Int) {
-    append(UInt32(clamping: number))
-  }
+  mutating func append32(_ number: Int) { append(UInt32(clamping: number)) }
 
   mutating func append(_ list: [UInt8]) {
     append(UInt8(clamping: list.count))

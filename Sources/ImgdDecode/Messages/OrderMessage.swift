@@ -14,12 +14,10 @@ extension DecodeOrder {
   }
 
   init?(_ reader: consuming MessageReader, picture: Payload) {
-    guard let serial = reader.number(UInt64.self),
-      let format = reader.byte().flatMap(PictureFormat.init),
+    guard let serial = reader.number(UInt64.self), let format = reader.byte().flatMap(PictureFormat.init),
       let limits = reader.limits(), let rendition = reader.rendition(), reader.isAtEnd
     else { return nil }
-    self.init(
-      serial: serial, format: format, picture: picture, rendition: rendition, limits: limits)
+    self.init(serial: serial, format: format, picture: picture, rendition: rendition, limits: limits)
   }
 }
 
@@ -57,16 +55,16 @@ extension MessageWriter {
 
 extension MessageReader {
   fileprivate mutating func limits() -> DecodeLimits? {
-    guard let pixels = number(UInt64.self).flatMap({ Int(exactly: $0) }),
-      let frames = number32(0...Int(Int32.max)), let dimension = number32(0...Int(Int32.max))
+    guard let pixels = number(UInt64.self).flatMap({ Int(exactly: $0) }), let frames = number32(0...Int(Int32.max)),
+      let dimension = number32(0...Int(Int32.max))
     else { return nil }
     return DecodeLimits(pixels: pixels, frames: frames, dimension: dimension)
   }
 
   fileprivate mutating func rendition() -> Rendition? {
-    guard let output = output(), let frames = byte().flatMap(Rendition.Frames.init),
-      let isInBox = flag()
-    else { return nil }
+    guard let output = output(), let frames = byte().flatMap(Rendition.Frames.init), let isInBox = flag() else {
+      return nil
+    }
     guard isInBox else { return Rendition(output, frames: frames) }
     return box().map { Rendition(output, box: $0, frames: frames) }
   }
@@ -86,12 +84,11 @@ extension MessageReader {
 
   private mutating func box() -> Rendition.Box? {
     guard let width = number32(0...1_000_000), let height = number32(0...1_000_000),
-      let fit = byte().flatMap(Rendition.Box.Fit.init),
-      let crop = byte().flatMap(Rendition.Box.Crop.init),
+      let fit = byte().flatMap(Rendition.Box.Fit.init), let crop = byte().flatMap(Rendition.Box.Crop.init),
       let enlarges = flag(), let isLinear = flag()
     else { return nil }
     return Rendition.Box(
-      width: width == 0 ? nil : width, height: height == 0 ? nil : height, fit: fit, crop: crop,
-      enlarges: enlarges, isLinear: isLinear)
+      width: width == 0 ? nil : width, height: height == 0 ? nil : height, fit: fit, crop: crop, enlarges: enlarges,
+      isLinear: isLinear)
   }
 }

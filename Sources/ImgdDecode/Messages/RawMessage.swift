@@ -4,9 +4,7 @@ import ImgdSystem
 
 /// A message as it arrived, with its descriptors; those that nobody takes are closed.
 struct RawMessage: ~Copyable {
-  enum State {
-    case whole, nothing, end, broken
-  }
+  enum State { case whole, nothing, end, broken }
 
   let state: State
   let bytes: [UInt8]
@@ -19,8 +17,7 @@ struct RawMessage: ~Copyable {
     var got = 0
     var failure: CInt = 0
     bytes = unsafe [UInt8](unsafeUninitializedCapacity: MessageLayout.longest) { room, filled in
-      got = unsafe linux_receive_message(
-        number, room.baseAddress, room.count, &attached, &attachedCount, waits ? 1 : 0)
+      got = unsafe linux_receive_message(number, room.baseAddress, room.count, &attached, &attachedCount, waits ? 1 : 0)
       failure = errno
       filled = max(got, 0)
     }
@@ -35,9 +32,7 @@ struct RawMessage: ~Copyable {
     numbers = Array(attached.prefix(Int(attachedCount)))
   }
 
-  deinit {
-    for number in numbers { close(number) }
-  }
+  deinit { for number in numbers { close(number) } }
 
   /// Whether no descriptor is left.
   var isAlone: Bool { numbers.isEmpty }

@@ -11,20 +11,15 @@ enum Bitmap {
     source.format == .ico ? try icon(file, source) : try picture(file, source)
   }
 
-  private static func picture(_ file: Span<UInt8>, _ source: Source) throws(DecodeFailure)
-    -> VipsPicture
-  {
+  private static func picture(_ file: Span<UInt8>, _ source: Source) throws(DecodeFailure) -> VipsPicture {
     let header = try BitmapHeader(file, at: 14)
     try source.check(width: header.width, height: header.height, frames: 1)
-    let pixels = try BitmapPixels(
-      file, header, from: try file.little32(10), height: header.height, keepsAlpha: false)
+    let pixels = try BitmapPixels(file, header, from: try file.little32(10), height: header.height, keepsAlpha: false)
     return try VipsPicture(copying: pixels.bytes, width: pixels.width, height: pixels.height)
   }
 
   /// Decodes the largest entry of an icon; among several of that size, the one with the most colours.
-  private static func icon(_ file: Span<UInt8>, _ source: Source) throws(DecodeFailure)
-    -> VipsPicture
-  {
+  private static func icon(_ file: Span<UInt8>, _ source: Source) throws(DecodeFailure) -> VipsPicture {
     var best = (size: -1, depth: -1, start: 0, count: 0)
     for entry in 0..<(try file.little16(4)) {
       let place = 6 + 16 * entry
@@ -34,9 +29,7 @@ enum Bitmap {
       // In a cursor this field is part of the hot spot.
       let depth = try file.little16(2) == 1 ? try file.little16(place + 6) : 0
       if (width * height, depth) > (best.size, best.depth) {
-        best = (
-          width * height, depth, try file.little32(place + 12), try file.little32(place + 8)
-        )
+        best = (width * height, depth, try file.little32(place + 12), try file.little32(place + 8))
       }
     }
     guard best.size > 0, best.start <= file.count, best.count <= file.count - best.start else {
@@ -52,19 +45,13 @@ enum Bitmap {
   }
 
   /// Decodes a bitmap that is followed by its mask: one bit for each pixel, 1 for a pixel that is not seen.
-  private static func image(_ content: Span<UInt8>, _ source: Source)
-    throws(DecodeFailure) -> VipsPicture
-  {
+  private static func image(_ content: Span<UInt8>, _ source: Source) throws(DecodeFailure) -> VipsPicture {
     let header = try BitmapHeader(content, at: 0)
     let height = header.height / 2
     try source.check(width: header.width, height: height, frames: 1)
-    var pixels = try BitmapPixels(
-      content, header, from: header.end, height: height, keepsAlpha: true)
+    var pixels = try BitmapPixels(content, header, from: header.end, height: height, keepsAlpha: true)
     let hasAlpha =
-      header.depth == 32
-      && stride(from: 3, to: pixels.bytes.count, by: 4).contains {
-        pixels.bytes[$0] != 0
-      }
+      header.depth == 32 && stride(from: 3, to: pixels.bytes.count, by: 4).contains { pixels.bytes[$0] != 0 }
     if !hasAlpha {
       let colours = (header.width * header.depth + 31) / 32 * 4 * height
       let row = (header.width + 31) / 32 * 4

@@ -32,8 +32,7 @@ struct BitmapHeader {
     self.height = abs(height)
     depth = try bytes.little16(start + (isCore ? 10 : 14))
     let code = isCore ? 0 : try bytes.little32(start + 16)
-    guard width > 0, height != 0, [1, 4, 8, 16, 24, 32].contains(depth),
-      let compression = Compression(rawValue: code),
+    guard width > 0, height != 0, [1, 4, 8, 16, 24, 32].contains(depth), let compression = Compression(rawValue: code),
       Self.depths(of: compression).contains(depth)
     else { throw DecodeFailure(.unsupported, "a bitmap of \(depth) bits, compression \(code)") }
     self.compression = compression
@@ -41,8 +40,7 @@ struct BitmapHeader {
     var next = start + size
     switch compression {
     case .masks, .masksWithAlpha:
-      masks = try ChannelMasks(
-        bytes, at: start + 40, withAlpha: size >= 56 || compression == .masksWithAlpha)
+      masks = try ChannelMasks(bytes, at: start + 40, withAlpha: size >= 56 || compression == .masksWithAlpha)
       if size == 40 { next += compression == .masks ? 12 : 16 }
     default: masks = depth == 16 ? .of16Bits : .of32Bits
     }
@@ -53,9 +51,7 @@ struct BitmapHeader {
     var palette: [[UInt8]] = []
     for entry in 0..<(depth <= 8 ? count : 0) {
       let place = next + entry * step
-      palette.append([
-        try bytes.at(place + 2), try bytes.at(place + 1), try bytes.at(place),
-      ])
+      palette.append([try bytes.at(place + 2), try bytes.at(place + 1), try bytes.at(place)])
     }
     self.palette = palette
     end = next + count * step
@@ -87,9 +83,7 @@ struct ChannelMasks {
 
   init(_ bytes: Span<UInt8>, at start: Int, withAlpha: Bool) throws(DecodeFailure) {
     var masks: [Int] = []
-    for channel in 0..<4 {
-      masks.append(channel == 3 && !withAlpha ? 0 : try bytes.little32(start + 4 * channel))
-    }
+    for channel in 0..<4 { masks.append(channel == 3 && !withAlpha ? 0 : try bytes.little32(start + 4 * channel)) }
     self.init(masks)
   }
 

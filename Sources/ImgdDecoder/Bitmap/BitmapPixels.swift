@@ -9,9 +9,9 @@ struct BitmapPixels {
 
   /// Reads the pixels from `start` on; `height` is that of the header, without the mask of an icon. The fourth byte
   /// of plain 32-bit pixels is alpha only in icons, so only they keep it.
-  init(
-    _ file: Span<UInt8>, _ header: BitmapHeader, from start: Int, height: Int, keepsAlpha: Bool
-  ) throws(DecodeFailure) {
+  init(_ file: Span<UInt8>, _ header: BitmapHeader, from start: Int, height: Int, keepsAlpha: Bool)
+    throws(DecodeFailure)
+  {
     width = header.width
     self.height = height
     let indices: [UInt8]?
@@ -31,12 +31,10 @@ struct BitmapPixels {
         let place = start + y * row
         switch header.depth {
         case 1, 4, 8:
-          let index =
-            indices.map { Int($0[y * width + x]) } ?? Self.index(file, place, x, header.depth)
+          let index = indices.map { Int($0[y * width + x]) } ?? Self.index(file, place, x, header.depth)
           guard index < header.palette.count else { continue }
           for channel in 0..<3 { bytes[target + channel] = header.palette[index][channel] }
-        case 24:
-          for channel in 0..<3 { bytes[target + channel] = file[place + 3 * x + 2 - channel] }
+        case 24: for channel in 0..<3 { bytes[target + channel] = file[place + 3 * x + 2 - channel] }
         default:
           let size = header.depth / 8
           var pixel = 0
@@ -57,9 +55,7 @@ struct BitmapPixels {
 /// Bitmaps with run lengths, in which equal pixels are counted.
 enum BitmapRuns {
   /// An index for each pixel, rows as in the file; pixels that are left out have the first colour.
-  static func indices(_ file: Span<UInt8>, _ header: BitmapHeader, from start: Int)
-    throws(DecodeFailure) -> [UInt8]
-  {
+  static func indices(_ file: Span<UInt8>, _ header: BitmapHeader, from start: Int) throws(DecodeFailure) -> [UInt8] {
     var indices = [UInt8](repeating: 0, count: header.width * header.height)
     let isHalf = header.compression == .runs4
     var (x, y, place) = (0, 0, start)
@@ -72,9 +68,7 @@ enum BitmapRuns {
       let value = try file.at(place + 1)
       place += 2
       if count > 0 {
-        for number in 0..<count {
-          put(isHalf ? (number % 2 == 0 ? value >> 4 : value & 15) : value)
-        }
+        for number in 0..<count { put(isHalf ? (number % 2 == 0 ? value >> 4 : value & 15) : value) }
         continue
       }
       switch value {

@@ -7,9 +7,7 @@ enum FirstPictures {
   /// Decodes a picture of each format in this thread, and returns the formats that succeeded.
   static func decode() -> Set<PictureFormat> {
     var formats: Set<PictureFormat> = [.bmp, .ico]
-    for (format, digits) in FirstPictureBytes.all where isDecoded(bytes(digits), format) {
-      formats.insert(format)
-    }
+    for (format, digits) in FirstPictureBytes.all where isDecoded(bytes(digits), format) { formats.insert(format) }
     vips_error_clear()
     return formats
   }
@@ -17,9 +15,7 @@ enum FirstPictures {
   private static func isDecoded(_ bytes: [UInt8], _ format: PictureFormat) -> Bool {
     guard let loader = format.loader else { return false }
     return unsafe bytes.withUnsafeBytes { bytes in
-      guard
-        let image = unsafe cvips_load(loader.name, bytes.baseAddress, bytes.count, 0)
-      else { return false }
+      guard let image = unsafe cvips_load(loader.name, bytes.baseAddress, bytes.count, 0) else { return false }
       defer { unsafe g_object_unref(image) }
       // A whole image would be computed by a thread of the library, which stays for a while and would be outside
       // the sandbox; a part is computed by this thread. WebP is an exception: its header has to be enough.
@@ -33,8 +29,6 @@ enum FirstPictures {
 
   private static func bytes(_ digits: String) -> [UInt8] {
     let values = digits.utf8.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
-    return stride(from: 0, to: values.count - 1, by: 2).map {
-      UInt8(values[$0] << 4 | values[$0 + 1])
-    }
+    return stride(from: 0, to: values.count - 1, by: 2).map { UInt8(values[$0] << 4 | values[$0 + 1]) }
   }
 }

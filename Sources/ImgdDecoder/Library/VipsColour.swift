@@ -14,9 +14,7 @@ extension VipsPicture {
   func inRGBA() throws(DecodeFailure) -> VipsPicture {
     let coloured = try inScreenColours()
     let whole = coloured.bands == 3 ? try coloured.opaque() : coloured
-    guard whole.bands == 4 else {
-      throw DecodeFailure(.unsupported, "a picture of \(bands) channels")
-    }
+    guard whole.bands == 4 else { throw DecodeFailure(.unsupported, "a picture of \(bands) channels") }
     return whole
   }
 
@@ -24,20 +22,14 @@ extension VipsPicture {
     try unsafe VipsPicture(cvips_first_bands(image, count))
   }
 
-  private func opaque() throws(DecodeFailure) -> VipsPicture {
-    try unsafe VipsPicture(cvips_opaque(image))
-  }
+  private func opaque() throws(DecodeFailure) -> VipsPicture { try unsafe VipsPicture(cvips_opaque(image)) }
 
   /// The picture on white, as a page shows it: a format without alpha would show what alpha hides.
-  func onWhite() throws(DecodeFailure) -> VipsPicture {
-    hasAlpha ? try unsafe VipsPicture(cvips_flat(image)) : self
-  }
+  func onWhite() throws(DecodeFailure) -> VipsPicture { hasAlpha ? try unsafe VipsPicture(cvips_flat(image)) : self }
 
   /// Whether the picture comes with a profile of colours other than those of a screen. Without one there is nothing
   /// to convert: a detour through a profile would only change the colours a little.
-  var hasOwnColours: Bool {
-    profile.map { !ColourProfile.isScreen($0) } ?? false
-  }
+  var hasOwnColours: Bool { profile.map { !ColourProfile.isScreen($0) } ?? false }
 
   /// Nil without a profile, or with one that does not fit the picture or says nothing new.
   private func convertedByProfile() throws(DecodeFailure) -> VipsPicture? {
@@ -50,9 +42,7 @@ extension VipsPicture {
   }
 
   private func converted() throws(DecodeFailure) -> VipsPicture {
-    guard unsafe vips_image_guess_interpretation(image) != VIPS_INTERPRETATION_sRGB else {
-      return self
-    }
+    guard unsafe vips_image_guess_interpretation(image) != VIPS_INTERPRETATION_sRGB else { return self }
     return try unsafe VipsPicture(cvips_srgb(image))
   }
 
@@ -65,9 +55,7 @@ extension VipsPicture {
     guard unsafe vips_image_get_typeof(image, VIPS_META_ICC_NAME) != 0 else { return nil }
     var start: UnsafeRawPointer?
     var count = 0
-    guard unsafe vips_image_get_blob(image, VIPS_META_ICC_NAME, &start, &count) == 0 else {
-      return nil
-    }
+    guard unsafe vips_image_get_blob(image, VIPS_META_ICC_NAME, &start, &count) == 0 else { return nil }
     return unsafe [UInt8](UnsafeRawBufferPointer(start: start, count: count))
   }
 }

@@ -38,8 +38,8 @@ enum VipsError {
   /// libheif looks for more bytes than there are, even where it needs none.
   private static let attempt = ": bad seek to "
   private static let tooLarge = [
-    "out of memory", "insufficient memory", "cannot allocate", "failed to allocate",
-    "memory error", "exceeds", "too large",
+    "out of memory", "insufficient memory", "cannot allocate", "failed to allocate", "memory error", "exceeds",
+    "too large",
   ]
   private static let unsupported = [
     "unsupported", "not supported", "not known", "class \"", "is blocked", "not implemented",

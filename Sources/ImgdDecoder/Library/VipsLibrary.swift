@@ -29,17 +29,13 @@ enum VipsLibrary {
     return true
   }
 
-  static var version: String {
-    "libvips \(vips_version(0)).\(vips_version(1)).\(vips_version(2))"
-  }
+  static var version: String { "libvips \(vips_version(0)).\(vips_version(1)).\(vips_version(2))" }
 
   static var savers: [PictureFormat] {
     PictureFormat.allCases.filter { format in format.saver.map { isThere($0.name) } ?? false }
   }
 
-  private static func isThere(_ operation: String) -> Bool {
-    unsafe vips_type_find("VipsOperation", operation) != 0
-  }
+  private static func isThere(_ operation: String) -> Bool { unsafe vips_type_find("VipsOperation", operation) != 0 }
 
   private static func block() {
     unsafe vips_operation_block_set("VipsForeignLoad", 1)
@@ -51,7 +47,5 @@ enum VipsLibrary {
   }
 
   /// Warnings would go to standard error, and some of them repeat what is in a file.
-  private static func silence() {
-    _ = unsafe g_log_set_default_handler({ _, _, _, _ in }, nil)
-  }
+  private static func silence() { _ = unsafe g_log_set_default_handler({ _, _, _, _ in }, nil) }
 }

@@ -3,9 +3,7 @@ import Glibc
 /// The addresses and threads that the process has before it is shut off.
 enum AddressSpace {
   /// The bytes of addresses in use; 0 where the kernel does not say.
-  static var mapped: UInt64 {
-    field("VmSize:").map { $0 * 1_024 } ?? 0
-  }
+  static var mapped: UInt64 { field("VmSize:").map { $0 * 1_024 } ?? 0 }
 
   /// Whether there is no other thread. A thread that has been joined may still be counted for a moment.
   static func isThreadAlone() -> Bool {
@@ -27,11 +25,7 @@ enum AddressSpace {
     var room = [UInt8](repeating: 0, count: 8_192)
     let count = unsafe read(file, &room, room.count)
     let text = String(decoding: room.prefix(max(0, count)), as: UTF8.self)
-    guard let line = text.split(separator: "\n").first(where: { $0.hasPrefix(name) }) else {
-      return nil
-    }
-    return line.split(whereSeparator: { $0 == "\t" || $0 == " " }).dropFirst().first.flatMap {
-      UInt64($0)
-    }
+    guard let line = text.split(separator: "\n").first(where: { $0.hasPrefix(name) }) else { return nil }
+    return line.split(whereSeparator: { $0 == "\t" || $0 == " " }).dropFirst().first.flatMap { UInt64($0) }
   }
 }

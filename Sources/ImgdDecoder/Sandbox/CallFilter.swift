@@ -9,12 +9,11 @@ enum CallFilter {
   /// May be called at any time, with any arguments.
   private static let allowed = [
     // Memory and threads.
-    "brk", "munmap", "mremap", "madvise", "futex", "membarrier", "set_robust_list", "rseq",
-    "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "sigaltstack", "exit", "exit_group", "gettid",
-    "getpid", "sched_yield", "sched_getaffinity", "restart_syscall",
+    "brk", "munmap", "mremap", "madvise", "futex", "membarrier", "set_robust_list", "rseq", "rt_sigaction",
+    "rt_sigprocmask", "rt_sigreturn", "sigaltstack", "exit", "exit_group", "gettid", "getpid", "sched_yield",
+    "sched_getaffinity", "restart_syscall",
     // Time, and randomness.
-    "clock_gettime", "clock_getres", "clock_nanosleep", "nanosleep", "gettimeofday", "time",
-    "getrandom",
+    "clock_gettime", "clock_getres", "clock_nanosleep", "nanosleep", "gettimeofday", "time", "getrandom",
     // The channel, and the memory that travels over it.
     "recvmsg", "sendmsg", "read", "write", "close", "lseek", "memfd_create", "ftruncate",
   ]
@@ -36,12 +35,10 @@ enum CallFilter {
   ]
 
   private static let fatal = [
-    "execve", "execveat", "fork", "vfork", "ptrace", "process_vm_readv", "process_vm_writev",
-    "socket",
-    "socketpair", "connect", "bind", "listen", "accept", "accept4", "open_by_handle_at", "bpf",
-    "perf_event_open", "userfaultfd", "io_uring_setup", "keyctl", "add_key", "request_key", "mount",
-    "umount2", "pivot_root", "chroot", "setns", "unshare", "init_module", "finit_module",
-    "kexec_load", "pidfd_open", "pidfd_getfd", "personality", "kill", "tkill",
+    "execve", "execveat", "fork", "vfork", "ptrace", "process_vm_readv", "process_vm_writev", "socket", "socketpair",
+    "connect", "bind", "listen", "accept", "accept4", "open_by_handle_at", "bpf", "perf_event_open", "userfaultfd",
+    "io_uring_setup", "keyctl", "add_key", "request_key", "mount", "umount2", "pivot_root", "chroot", "setns",
+    "unshare", "init_module", "finit_module", "kexec_load", "pidfd_open", "pidfd_getfd", "personality", "kill", "tkill",
   ]
 
   /// False where the kernel has no filters.
@@ -51,17 +48,12 @@ enum CallFilter {
     // For the threads that a library may have started, too; and as a tree, since some calls are made often.
     guard unsafe seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1) == 0 else { return false }
     _ = unsafe seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2)
-    for call in allowed {
-      guard unsafe add(filter, SCMP_ACT_ALLOW, call) else { return false }
-    }
+    for call in allowed { guard unsafe add(filter, SCMP_ACT_ALLOW, call) else { return false } }
     for rule in bound {
-      let condition = scmp_arg_cmp(
-        arg: rule.argument, op: SCMP_CMP_MASKED_EQ, datum_a: rule.mask, datum_b: rule.value)
+      let condition = scmp_arg_cmp(arg: rule.argument, op: SCMP_CMP_MASKED_EQ, datum_a: rule.mask, datum_b: rule.value)
       guard unsafe add(filter, SCMP_ACT_ALLOW, rule.call, [condition]) else { return false }
     }
-    for call in fatal {
-      guard unsafe add(filter, SCMP_ACT_KILL_PROCESS, call) else { return false }
-    }
+    for call in fatal { guard unsafe add(filter, SCMP_ACT_KILL_PROCESS, call) else { return false } }
     // The flags of `clone3` are in memory, where a filter cannot see them: glibc then falls back to `clone`.
     guard unsafe add(filter, failing(ENOSYS), "clone3") else { return false }
     return unsafe seccomp_load(filter) == 0
@@ -75,7 +67,6 @@ enum CallFilter {
   ) -> Bool {
     let number = unsafe seccomp_syscall_resolve_name(call)
     guard number >= 0 else { return true }
-    return unsafe seccomp_rule_add_array(
-      filter, action, number, UInt32(conditions.count), conditions) == 0
+    return unsafe seccomp_rule_add_array(filter, action, number, UInt32(conditions.count), conditions) == 0
   }
 }

@@ -24,9 +24,7 @@ enum Sandbox {
   /// has ended.
   static func begin(channel number: CInt) -> DecodeChannel? {
     _ = linux_die_with_parent()
-    guard fcntl(number, F_GETFD) >= 0, linux_keep_descriptor(number, channel) == 0 else {
-      return nil
-    }
+    guard fcntl(number, F_GETFD) >= 0, linux_keep_descriptor(number, channel) == 0 else { return nil }
     _ = clearenv()
     linux_lower_priority(priority)
     // An arena for each thread would reserve 64 MB of addresses.
@@ -39,9 +37,7 @@ enum Sandbox {
     var layers: DecoderAbilities.Layers = []
     let isAlone = AddressSpace.isThreadAlone()
     let most = UInt64(clamping: memory).addingReportingOverflow(AddressSpace.mapped)
-    if !most.overflow,
-      linux_limit_process(most.partialValue, UInt64(clamping: memory), descriptors) == 0
-    {
+    if !most.overflow, linux_limit_process(most.partialValue, UInt64(clamping: memory), descriptors) == 0 {
       layers.insert(.limits)
     }
     if linux_give_up_rights() == 0, linux_has_given_up_rights() != 0 { layers.insert(.process) }
@@ -58,7 +54,5 @@ enum Sandbox {
   }
 
   /// Tries a call that cannot fail without the filter.
-  private static var isWithoutCalls: Bool {
-    getppid() < 0
-  }
+  private static var isWithoutCalls: Bool { getppid() < 0 }
 }

@@ -32,9 +32,7 @@ enum SandboxTrial: String, CaseIterable {
     case .lookAtFile: (try? FileStatus.of(path: "/etc/passwd")) != nil
     case .listDirectory: unsafe opendir("/") != nil
     case .runCode:
-      unsafe mmap(
-        nil, 4_096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-        != MAP_FAILED
+      unsafe mmap(nil, 4_096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED
     case .startProcess: linux_fork() >= 0
     case .startProgram: linux_exec_true() == 0
     case .connect: socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0) >= 0

@@ -7,16 +7,13 @@ enum ColourProfile {
       let count = word(profile, 128), count <= 100,
       let entry = (0..<count).map({ 132 + 12 * $0 }).first(where: {
         word(profile, $0) == 0x6465_7363  // "desc"
-      }),
-      let start = word(profile, entry + 4)
+      }), let start = word(profile, entry + 4)
     else { return false }
     switch word(profile, start) {
     case 0x6465_7363: return names.contains { holds(profile, Array($0.utf8), at: start + 12) }
     case 0x6D6C_7563:  // "mluc": the first of the translations, in letters of two bytes
       guard let offset = word(profile, start + 24) else { return false }
-      return names.contains { name in
-        holds(profile, name.utf8.flatMap { [0, $0] }, at: start + offset)
-      }
+      return names.contains { name in holds(profile, name.utf8.flatMap { [0, $0] }, at: start + offset) }
     default: return false
     }
   }

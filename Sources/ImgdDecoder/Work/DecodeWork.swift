@@ -10,23 +10,16 @@ package enum DecodeWork {
         VipsError.forget()
         do throws(DecodeFailure) {
           let source = try unsafe Source(bytes, format: order.format, limits: order.limits)
-          do throws(DecodeFailure) {
-            return try make(source, order.rendition)
-          } catch { throw source.explained(error) }
-        } catch {
-          return .failure(error)
-        }
+          do throws(DecodeFailure) { return try make(source, order.rendition) } catch { throw source.explained(error) }
+        } catch { return .failure(error) }
       }
     }
   }
 
-  private static func make(_ source: Source, _ rendition: Rendition) throws(DecodeFailure)
-    -> DecodeAnswer
-  {
+  private static func make(_ source: Source, _ rendition: Rendition) throws(DecodeFailure) -> DecodeAnswer {
     switch rendition.output {
     case .pixels: .picture(try PixelsWork.make(source, in: rendition.box))
-    case .file(let format, let quality):
-      .picture(try FileWork.make(source, rendition, format, quality: quality))
+    case .file(let format, let quality): .picture(try FileWork.make(source, rendition, format, quality: quality))
     case .description: .description(try DescriptionWork.make(source))
     }
   }

@@ -15,8 +15,7 @@ enum DescriptionWork {
     }
     if let failure { throw failure }
     return PictureDescription(
-      thumbHash: ThumbHash.of(pixels, width: picture.width, height: picture.height),
-      average: average(pixels))
+      thumbHash: ThumbHash.of(pixels, width: picture.width, height: picture.height), average: average(pixels))
   }
 
   /// The mean of the colours, weighted by how visible each is, and of the alpha.
@@ -29,7 +28,6 @@ enum DescriptionWork {
       seen += alpha
     }
     let count = max(1, pixels.count / 4)
-    return sums.map { UInt8(seen == 0 ? 0 : ($0 + seen / 2) / seen) }
-      + [UInt8((seen + count / 2) / count)]
+    return sums.map { UInt8(seen == 0 ? 0 : ($0 + seen / 2) / seen) } + [UInt8((seen + count / 2) / count)]
   }
 }

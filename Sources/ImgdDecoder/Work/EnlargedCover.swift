@@ -8,8 +8,7 @@ struct EnlargedCover {
 
   /// Nil for a picture that is large enough.
   init?(of own: Size, wanted: Size) {
-    let factor = max(
-      Double(wanted.width) / Double(own.width), Double(wanted.height) / Double(own.height))
+    let factor = max(Double(wanted.width) / Double(own.width), Double(wanted.height) / Double(own.height))
     guard factor > 1 else { return nil }
     across = CoveredSide(own: own.width, wanted: wanted.width, factor: factor)
     down = CoveredSide(own: own.height, wanted: wanted.height, factor: factor)
@@ -29,9 +28,7 @@ struct EnlargedCover {
   func corners(seenFrom place: Corner?) -> (part: Corner, wanted: Corner) {
     let left = across.starts(seenFrom: place?.left)
     let top = down.starts(seenFrom: place?.top)
-    return (
-      Corner(left: left.part, top: top.part), Corner(left: left.wanted, top: top.wanted)
-    )
+    return (Corner(left: left.part, top: top.part), Corner(left: left.wanted, top: top.wanted))
   }
 }
 

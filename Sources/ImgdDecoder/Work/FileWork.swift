@@ -6,14 +6,10 @@ import ImgdSystem
 
 /// Makes a file of another size or format.
 enum FileWork {
-  static func make(
-    _ source: Source, _ rendition: Rendition, _ format: PictureFormat?, quality: Int?
-  )
+  static func make(_ source: Source, _ rendition: Rendition, _ format: PictureFormat?, quality: Int?)
     throws(DecodeFailure) -> MadePicture
   {
-    let mayMove =
-      rendition.frames == .all && source.format.isAnimatable
-      && (format ?? source.format).isAnimatable
+    let mayMove = rendition.frames == .all && source.format.isAnimatable && (format ?? source.format).isAnimatable
     let opened = try source.open(allFrames: mayMove)
     let target = format ?? nearest(to: source.format, for: opened)
     guard VipsLibrary.savers.contains(target) else {
@@ -31,14 +27,13 @@ enum FileWork {
     return picture.hasAlpha ? .png : .jpeg
   }
 
-  private static func save(_ picture: VipsPicture, as format: PictureFormat, quality: Int?)
-    throws(DecodeFailure) -> MadePicture
+  private static func save(_ picture: VipsPicture, as format: PictureFormat, quality: Int?) throws(DecodeFailure)
+    -> MadePicture
   {
     let height = format.isAnimatable ? picture.frameHeight : picture.height
     let content = try picture.encoded(as: format, quality: quality)
     return MadePicture(
-      format: format, width: picture.width, height: height, frames: picture.height / height,
-      content: content)
+      format: format, width: picture.width, height: height, frames: picture.height / height, content: content)
   }
 }
 
@@ -46,8 +41,7 @@ extension PictureFormat {
   /// Refuses sides that cannot be written, before any work is done.
   fileprivate func checkSides(of size: Size) throws(DecodeFailure) {
     guard let most = longestSide, max(size.width, size.height) > most else { return }
-    throw DecodeFailure(
-      .tooLarge, "\(size.width)x\(size.height), and \(name) has at most \(most) a side")
+    throw DecodeFailure(.tooLarge, "\(size.width)x\(size.height), and \(name) has at most \(most) a side")
   }
 }
 
@@ -59,17 +53,14 @@ extension VipsPicture {
     defer { unsafe g_strfreev(names) }
     var next = unsafe names
     while let name = unsafe next.pointee {
-      if unsafe !Self.kept.contains(String(cString: name)) {
-        _ = unsafe vips_image_remove(image, name)
-      }
+      if unsafe !Self.kept.contains(String(cString: name)) { _ = unsafe vips_image_remove(image, name) }
       unsafe next += 1
     }
   }
 
   private static let kept: Set = ["delay", "loop", "page-height", "n-pages"]
 
-  fileprivate func encoded(as format: PictureFormat, quality: Int?) throws(DecodeFailure) -> Payload
-  {
+  fileprivate func encoded(as format: PictureFormat, quality: Int?) throws(DecodeFailure) -> Payload {
     // JPEG has no alpha.
     let flat = format == .jpeg ? try onWhite() : self
     var bytes: UnsafeMutableRawPointer?
@@ -83,8 +74,7 @@ extension VipsPicture {
   }
 
   private func save(
-    as format: PictureFormat, quality: CInt?, _ bytes: inout UnsafeMutableRawPointer?,
-    _ count: inout Int
+    as format: PictureFormat, quality: CInt?, _ bytes: inout UnsafeMutableRawPointer?, _ count: inout Int
   ) -> CInt {
     switch format {
     case .jpeg: unsafe cvips_save_jpeg(image, &bytes, &count, quality ?? 80)

@@ -43,13 +43,11 @@ struct FittedPicture {
     let size = box.fit == .fill ? VIPS_SIZE_FORCE : box.enlarges ? VIPS_SIZE_BOTH : VIPS_SIZE_DOWN
     let crop =
       box.fit != .cover
-      ? VIPS_INTERESTING_NONE
-      : box.crop == .attention ? VIPS_INTERESTING_ATTENTION : VIPS_INTERESTING_CENTRE
+      ? VIPS_INTERESTING_NONE : box.crop == .attention ? VIPS_INTERESTING_ATTENTION : VIPS_INTERESTING_CENTRE
     // A picture that is scaled in linear light has to be decoded in full.
     let shrink = box.isLinear ? 1 : own.shrink(to: box)
     let opened = try source.openSmall(shrink: shrink) ?? opened
-    return try opened.fitted(
-      to: Size(fitting: own, into: box), size: size, crop: crop, isLinear: box.isLinear)
+    return try opened.fitted(to: Size(fitting: own, into: box), size: size, crop: crop, isLinear: box.isLinear)
   }
 
   /// The library would cut the column of all frames as one picture: here each frame is cut.
@@ -61,9 +59,7 @@ struct FittedPicture {
     return try AnimationCut.cut(column, to: Size(fitting: scaled, into: box), crop: box.crop)
   }
 
-  private func enlarged(_ cover: EnlargedCover, _ box: Rendition.Box) throws(DecodeFailure)
-    -> VipsPicture
-  {
+  private func enlarged(_ cover: EnlargedCover, _ box: Rendition.Box) throws(DecodeFailure) -> VipsPicture {
     var whole = try opened.upright()
     var place: Corner?
     if box.crop == .attention {
@@ -72,8 +68,7 @@ struct FittedPicture {
     }
     let corners = cover.corners(seenFrom: place)
     let part = try whole.cut(to: cover.part, at: corners.part).fitted(
-      to: cover.enlarged, size: VIPS_SIZE_FORCE, crop: VIPS_INTERESTING_NONE,
-      isLinear: box.isLinear)
+      to: cover.enlarged, size: VIPS_SIZE_FORCE, crop: VIPS_INTERESTING_NONE, isLinear: box.isLinear)
     return try part.cut(to: size, at: corners.wanted)
   }
 }
@@ -84,23 +79,18 @@ extension VipsPicture {
 
   /// The size of a frame as it is seen.
   fileprivate var uprightFrame: Size {
-    orientation >= 5
-      ? Size(width: frameHeight, height: width) : Size(width: width, height: frameHeight)
+    orientation >= 5 ? Size(width: frameHeight, height: width) : Size(width: width, height: frameHeight)
   }
 
   /// Cuts the same part out of each frame.
   fileprivate func cut(to size: Size, at corner: Corner) throws(DecodeFailure) -> VipsPicture {
-    frames > 1
-      ? try AnimationCut.cut(self, to: size, at: corner)
-      : try part(corner.left, corner.top, size)
+    frames > 1 ? try AnimationCut.cut(self, to: size, at: corner) : try part(corner.left, corner.top, size)
   }
 
   fileprivate func fitted(to size: Size, size mode: VipsSize, crop: VipsInteresting, isLinear: Bool)
     throws(DecodeFailure) -> VipsPicture
   {
-    try unsafe VipsPicture(
-      cvips_thumbnail(
-        image, CInt(size.width), CInt(size.height), mode, crop, isLinear ? 1 : 0))
+    try unsafe VipsPicture(cvips_thumbnail(image, CInt(size.width), CInt(size.height), mode, crop, isLinear ? 1 : 0))
   }
 }
 
@@ -114,9 +104,7 @@ extension Source {
     case .jpeg:
       let factor: CInt = shrink >= 16 ? 8 : shrink >= 8 ? 4 : 2
       opened = try unsafe VipsPicture(cvips_load_small(loader.name, start, count, factor, 1))
-    case .webp:
-      opened = try unsafe VipsPicture(
-        cvips_load_small(loader.name, start, count, 1, 2 / shrink))
+    case .webp: opened = try unsafe VipsPicture(cvips_load_small(loader.name, start, count, 1, 2 / shrink))
     default: return nil
     }
     orient(opened)

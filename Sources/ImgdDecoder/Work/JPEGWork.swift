@@ -50,16 +50,12 @@ enum JPEGWork {
   }
 
   /// Returns whether the picture was decoded; false for pictures that are not decoded here.
-  private static func call(_ body: (UnsafeMutablePointer<CChar>) -> jpeg_result)
-    throws(DecodeFailure) -> Bool
-  {
+  private static func call(_ body: (UnsafeMutablePointer<CChar>) -> jpeg_result) throws(DecodeFailure) -> Bool {
     var failure: DecodeFailure?
     let isDecoded = unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 200) { room in
       guard let reason = room.baseAddress else { return false }
       let result = unsafe body(reason)
-      if result == JPEG_DAMAGED {
-        failure = unsafe VipsError.failure([String(cString: reason)], of: .loader)
-      }
+      if result == JPEG_DAMAGED { failure = unsafe VipsError.failure([String(cString: reason)], of: .loader) }
       return result == JPEG_DECODED
     }
     if let failure { throw failure }
@@ -71,24 +67,18 @@ enum JPEGWork {
 private final class RowSink {
   private var writer = PayloadWriter()
 
-  init(count: Int) {
-    writer.expect(count)
-  }
+  init(count: Int) { writer.expect(count) }
 
   /// False when there is no memory for them.
   func takeRows(_ rows: UnsafeRawBufferPointer) -> Bool {
     do throws(SystemFailure) {
       try unsafe writer.append(rows)
       return true
-    } catch {
-      return false
-    }
+    } catch { return false }
   }
 
   func finish() throws(DecodeFailure) -> Payload {
-    do throws(SystemFailure) {
-      return try writer.finish().shareable()
-    } catch {
+    do throws(SystemFailure) { return try writer.finish().shareable() } catch {
       throw DecodeFailure(.tooLarge, error.description)
     }
   }

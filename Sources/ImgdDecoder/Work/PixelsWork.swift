@@ -18,17 +18,14 @@ enum PixelsWork {
     let memory = try OutputMemory.make(count: width * height * 4)
     try unsafe picture.write(to: memory.bytes)
     return MadePicture(
-      format: nil, width: width, height: height, frames: frames,
-      content: try OutputMemory.seal(memory))
+      format: nil, width: width, height: height, frames: frames, content: try OutputMemory.seal(memory))
   }
 }
 
 /// Memory for results that are given to the daemon.
 enum OutputMemory {
   static func make(count: Int) throws(DecodeFailure) -> MappedMemory {
-    do {
-      return try MappedMemory(count: count)
-    } catch {
+    do { return try MappedMemory(count: count) } catch {
       throw DecodeFailure(.tooLarge, "no memory for \(count) bytes: \(error.reason)")
     }
   }
@@ -40,11 +37,7 @@ enum OutputMemory {
   }
 
   static func seal(_ memory: consuming MappedMemory) throws(DecodeFailure) -> Payload {
-    do {
-      return try memory.seal()
-    } catch {
-      throw DecodeFailure(.tooLarge, error.description)
-    }
+    do { return try memory.seal() } catch { throw DecodeFailure(.tooLarge, error.description) }
   }
 }
 
@@ -70,7 +63,5 @@ extension VipsPicture {
     guard unsafe vips_image_write(other.image, image) == 0 else { throw VipsError.takeFailure() }
   }
 
-  private func turned() throws(DecodeFailure) -> VipsPicture {
-    try unsafe VipsPicture(cvips_upright(image))
-  }
+  private func turned() throws(DecodeFailure) -> VipsPicture { try unsafe VipsPicture(cvips_upright(image)) }
 }

@@ -19,9 +19,7 @@ struct Size: Equatable {
     let height = box.height ?? Self.unlimited
     // Stretching would enlarge a side that is shorter than the box.
     let isBound = box.fit != .contain && !box.enlarges
-    self.init(
-      width: isBound ? min(width, own.width) : width,
-      height: isBound ? min(height, own.height) : height)
+    self.init(width: isBound ? min(width, own.width) : width, height: isBound ? min(height, own.height) : height)
   }
 
   /// The size of a picture that is fitted inside the box.
@@ -30,10 +28,8 @@ struct Size: Equatable {
       self.init(fitting: own, into: box)
       return
     }
-    let sides = [
-      box.width.map { Double($0) / Double(own.width) },
-      box.height.map { Double($0) / Double(own.height) },
-    ].compactMap { $0 }
+    let sides = [box.width.map { Double($0) / Double(own.width) }, box.height.map { Double($0) / Double(own.height) }]
+      .compactMap { $0 }
     self = own.scaled(by: sides.min() ?? 1, enlarging: box.enlarges)
   }
 
@@ -47,14 +43,11 @@ struct Size: Equatable {
   /// The factor by which the picture could shrink and still be large enough: the smaller one of its two sides.
   func shrink(to box: Rendition.Box) -> Double {
     let target = box.fit == .contain ? Size(inside: box, self) : covering(box)
-    return min(
-      Double(width) / Double(target.width), Double(height) / Double(target.height))
+    return min(Double(width) / Double(target.width), Double(height) / Double(target.height))
   }
 
   private func scaled(by factor: Double, enlarging: Bool) -> Size {
     let factor = enlarging ? factor : min(1, factor)
-    return Size(
-      width: Int((Double(width) * factor).rounded()),
-      height: Int((Double(height) * factor).rounded()))
+    return Size(width: Int((Double(width) * factor).rounded()), height: Int((Double(height) * factor).rounded()))
   }
 }

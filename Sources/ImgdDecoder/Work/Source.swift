@@ -9,15 +9,9 @@ import ImgdPicture
   // Safe: lent for the duration of an order, as is everything made from it.
   private let bytes: UnsafeBufferPointer<UInt8>
 
-  init(_ bytes: UnsafeBufferPointer<UInt8>, format: PictureFormat, limits: DecodeLimits)
-    throws(DecodeFailure)
-  {
+  init(_ bytes: UnsafeBufferPointer<UInt8>, format: PictureFormat, limits: DecodeLimits) throws(DecodeFailure) {
     let picture: PictureMeasures
-    do {
-      picture = try unsafe PictureProbe.recognise(bytes.span)
-    } catch {
-      throw DecodeFailure(.damaged, error.reason)
-    }
+    do { picture = try unsafe PictureProbe.recognise(bytes.span) } catch { throw DecodeFailure(.damaged, error.reason) }
     guard picture.format == format else {
       throw DecodeFailure(.damaged, "\(picture.format.name), and not \(format.name)")
     }
@@ -28,9 +22,7 @@ import ImgdPicture
   }
 
   /// Lends the bytes.
-  func withBytes<Result>(_ body: (Span<UInt8>) throws(DecodeFailure) -> Result)
-    throws(DecodeFailure) -> Result
-  {
+  func withBytes<Result>(_ body: (Span<UInt8>) throws(DecodeFailure) -> Result) throws(DecodeFailure) -> Result {
     try unsafe body(bytes.span)
   }
 
@@ -42,15 +34,11 @@ import ImgdPicture
   func check(width: Int, height: Int, frames: Int, _ step: String? = nil) throws(DecodeFailure) {
     let moving = frames > 1 ? " in \(frames) frames" : ""
     let size = "\(width)x\(height)\(moving)" + (step.map { " \($0)" } ?? "")
-    guard width > 0, height > 0, frames > 0 else {
-      throw DecodeFailure(.damaged, "a picture without pixels")
-    }
+    guard width > 0, height > 0, frames > 0 else { throw DecodeFailure(.damaged, "a picture without pixels") }
     guard width <= limits.dimension, height <= limits.dimension else {
       throw DecodeFailure(.tooLarge, "\(size), at most \(limits.dimension) a side")
     }
-    guard frames <= limits.frames else {
-      throw DecodeFailure(.tooLarge, "\(frames) frames, at most \(limits.frames)")
-    }
+    guard frames <= limits.frames else { throw DecodeFailure(.tooLarge, "\(frames) frames, at most \(limits.frames)") }
     let (area, isHuge) = width.multipliedReportingOverflow(by: height)
     let (pixels, isHuger) = area.multipliedReportingOverflow(by: frames)
     guard !isHuge, !isHuger, pixels <= limits.pixels else {
@@ -70,14 +58,11 @@ import ImgdPicture
   /// Opens the picture with its loader; nothing but its header has been read yet.
   func open(allFrames: Bool = false) throws(DecodeFailure) -> VipsPicture {
     guard let loader = format.loader else {
-      return try withBytes { bytes throws(DecodeFailure) in
-        try Bitmap.decode(bytes, self)
-      }
+      return try withBytes { bytes throws(DecodeFailure) in try Bitmap.decode(bytes, self) }
     }
-    guard
-      let image = unsafe cvips_load(
-        loader.name, bytes.baseAddress, bytes.count, allFrames ? 1 : 0)
-    else { throw VipsError.takeFailure(of: .loader) }
+    guard let image = unsafe cvips_load(loader.name, bytes.baseAddress, bytes.count, allFrames ? 1 : 0) else {
+      throw VipsError.takeFailure(of: .loader)
+    }
     let opened = unsafe VipsPicture(owning: image)
     orient(opened)
     try check(

@@ -22,18 +22,12 @@ enum ThumbHash {
 
     let isWide = width > height
     let means =
-      bits(63 * light.mean) | bits(31.5 + 31.5 * yellow.mean) << 6
-      | bits(31.5 + 31.5 * red.mean) << 12 | bits(31 * light.strength) << 18
-      | (alpha == nil ? 0 : 1) << 23
+      bits(63 * light.mean) | bits(31.5 + 31.5 * yellow.mean) << 6 | bits(31.5 + 31.5 * red.mean) << 12 | bits(
+        31 * light.strength) << 18 | (alpha == nil ? 0 : 1) << 23
     let shape =
-      (isWide ? down : across) | bits(63 * yellow.strength) << 3 | bits(63 * red.strength) << 9
-      | (isWide ? 1 : 0) << 15
-    var hash = [means, means >> 8, means >> 16, shape, shape >> 8].map {
-      UInt8(truncatingIfNeeded: $0)
-    }
-    if let alpha {
-      hash.append(UInt8(truncatingIfNeeded: bits(15 * alpha.mean) | bits(15 * alpha.strength) << 4))
-    }
+      (isWide ? down : across) | bits(63 * yellow.strength) << 3 | bits(63 * red.strength) << 9 | (isWide ? 1 : 0) << 15
+    var hash = [means, means >> 8, means >> 16, shape, shape >> 8].map { UInt8(truncatingIfNeeded: $0) }
+    if let alpha { hash.append(UInt8(truncatingIfNeeded: bits(15 * alpha.mean) | bits(15 * alpha.strength) << 4)) }
     let all = [light, yellow, red, alpha].compactMap { $0 }.flatMap(\.relative)
     for pair in stride(from: 0, to: all.count, by: 2) {
       let second = pair + 1 < all.count ? bits(15 * all[pair + 1]) : 0

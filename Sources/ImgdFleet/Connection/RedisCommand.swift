@@ -3,9 +3,7 @@ struct RedisCommand {
   private var count = 0
   private var parts: [UInt8] = []
 
-  init(_ words: String...) {
-    for word in words { add(word) }
-  }
+  init(_ words: String...) { for word in words { add(word) } }
 
   mutating func add(_ text: String) {
     open(text.utf8.count)
@@ -19,9 +17,7 @@ struct RedisCommand {
     parts += "\r\n".utf8
   }
 
-  mutating func add(_ number: some BinaryInteger) {
-    add(String(number))
-  }
+  mutating func add(_ number: some BinaryInteger) { add(String(number)) }
 
   private mutating func open(_ length: Int) {
     count += 1

@@ -53,21 +53,15 @@ internal import ImgdSystem
     guard let context = unsafe context else { throw FleetTrouble(.down, "out of memory") }
     unsafe self.context = unsafe context
     guard unsafe context.pointee.err == 0 else { throw refused(errorText) }
-    guard Self.isPrepared, unsafe redis_limit_arrays(context) == 0 else {
-      throw refused("out of memory")
-    }
+    guard Self.isPrepared, unsafe redis_limit_arrays(context) == 0 else { throw refused("out of memory") }
     let number = unsafe context.pointee.fd
     SocketOptions.apply(to: number, isTCP: place.isTCP)
     do throws(SystemFailure) {
-      watch = try loop.watch(number, for: [.read, .write]) { [unowned self] readiness in
-        ready(readiness)
-      }
+      watch = try loop.watch(number, for: [.read, .write]) { [unowned self] readiness in ready(readiness) }
     } catch { throw refused(error.description) }
   }
 
-  deinit {
-    close()
-  }
+  deinit { close() }
 
   var isOpen: Bool { unsafe context != nil }
 
@@ -77,9 +71,7 @@ internal import ImgdSystem
   }
 
   /// Whether a command of this many bytes can be sent without waiting behind too many others.
-  func hasRoom(for bytes: Int) -> Bool {
-    unsent + bytes <= limits.output
-  }
+  func hasRoom(for bytes: Int) -> Bool { unsent + bytes <= limits.output }
 
   // MARK: Commands
 
@@ -90,17 +82,14 @@ internal import ImgdSystem
   }
 
   /// Sends a command whose answer arrives as messages.
-  func sendForMessages(_ command: RedisCommand) {
-    _ = append(command)
-  }
+  func sendForMessages(_ command: RedisCommand) { _ = append(command) }
 
   private func append(_ command: RedisCommand) -> Bool {
     guard let context = unsafe context else { return false }
     let bytes = command.bytes
     guard hasRoom(for: bytes.count), waiting.count < limits.commands else { return false }
     let outcome = unsafe bytes.withUnsafeBytes { bytes in
-      unsafe redisAppendFormattedCommand(
-        context, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), bytes.count)
+      unsafe redisAppendFormattedCommand(context, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), bytes.count)
     }
     if outcome == REDIS_OK { flushAtTickEnd() }
     return outcome == REDIS_OK
@@ -145,9 +134,7 @@ internal import ImgdSystem
       deliver()
       guard isReadable else { return breakOff(errorText) }
       guard got > 0 else { return }
-      guard pending <= limits.reply else {
-        return breakOff("an answer of more than \(limits.reply) bytes was sent")
-      }
+      guard pending <= limits.reply else { return breakOff("an answer of more than \(limits.reply) bytes was sent") }
     }
   }
 
@@ -164,9 +151,7 @@ internal import ImgdSystem
     while let context = unsafe context {
       var found: UnsafeMutableRawPointer?
       let before = unsafe redis_unread(context)
-      guard unsafe redisGetReplyFromReader(context, &found) == REDIS_OK else {
-        return breakOff(errorText)
-      }
+      guard unsafe redisGetReplyFromReader(context, &found) == REDIS_OK else { return breakOff(errorText) }
       guard let reply = unsafe found else {
         consumed += before - (unsafe redis_unread(context))
         return
@@ -182,9 +167,7 @@ internal import ImgdSystem
     if let then = waiting.popFirst() { return then(reply) }
     if let onMessage { return onMessage(reply) }
     // A server that takes no more connections says so and closes them.
-    guard case .failure(let text) = reply else {
-      return breakOff("an answer was sent that nothing had been asked for")
-    }
+    guard case .failure(let text) = reply else { return breakOff("an answer was sent that nothing had been asked for") }
     breakOff(text)
   }
 

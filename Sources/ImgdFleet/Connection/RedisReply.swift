@@ -15,19 +15,13 @@ enum RedisReply: Equatable {
   case lost
 
   /// The bytes as a text; nil for anything but bytes.
-  var text: String? {
-    if case .bytes(let bytes) = self { String(decoding: bytes, as: UTF8.self) } else { nil }
-  }
+  var text: String? { if case .bytes(let bytes) = self { String(decoding: bytes, as: UTF8.self) } else { nil } }
 
   /// The bytes of a string; nil for anything else.
-  var bytes: [UInt8]? {
-    if case .bytes(let bytes) = self { bytes } else { nil }
-  }
+  var bytes: [UInt8]? { if case .bytes(let bytes) = self { bytes } else { nil } }
 
   /// The parts of an array; nil for anything else.
-  var list: [RedisReply]? {
-    if case .list(let parts) = self { parts } else { nil }
-  }
+  var list: [RedisReply]? { if case .list(let parts) = self { parts } else { nil } }
 
   var isOK: Bool { self == .word("OK") }
 }
@@ -40,8 +34,7 @@ extension RedisReply {
   init(_ reply: UnsafePointer<redisReply>) {
     switch unsafe reply.pointee.type {
     case REDIS_REPLY_STRING: self = unsafe .bytes(Self.bytes(of: reply))
-    case REDIS_REPLY_STATUS:
-      self = unsafe .word(String(decoding: Self.bytes(of: reply), as: UTF8.self))
+    case REDIS_REPLY_STATUS: self = unsafe .word(String(decoding: Self.bytes(of: reply), as: UTF8.self))
     case REDIS_REPLY_INTEGER: self = unsafe .number(reply.pointee.integer)
     case REDIS_REPLY_ARRAY: self = unsafe .list(Self.parts(of: reply))
     case REDIS_REPLY_ERROR:
@@ -57,8 +50,7 @@ extension RedisReply {
   }
 
   private static func parts(of reply: UnsafePointer<redisReply>) -> [RedisReply] {
-    let parts = unsafe UnsafeBufferPointer(
-      start: reply.pointee.element, count: reply.pointee.elements)
+    let parts = unsafe UnsafeBufferPointer(start: reply.pointee.element, count: reply.pointee.elements)
     return unsafe parts.map { part in
       guard let part = unsafe part else { return .nothing }
       return unsafe RedisReply(part)

@@ -20,5 +20,4 @@ protocol ServerConnection: AnyObject {
 }
 
 /// Begins a connection; commands may be sent at once.
-typealias Connect =
-  (ServerPlace, EventLoop, RedisConnection.Limits) throws(FleetTrouble) -> any ServerConnection
+typealias Connect = (ServerPlace, EventLoop, RedisConnection.Limits) throws(FleetTrouble) -> any ServerConnection

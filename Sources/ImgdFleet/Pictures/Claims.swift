@@ -6,9 +6,7 @@ final class Claims {
   private var held: [UInt64: PictureClaim] = [:]
   private var lastNumber: UInt64 = 0
 
-  init(_ server: FleetServer) {
-    self.server = server
-  }
+  init(_ server: FleetServer) { self.server = server }
 
   /// A new, unique claim; nobody holds it yet.
   func make(_ digest: KeyDigest, _ kind: PictureClaim.Kind) -> PictureClaim {
@@ -17,14 +15,10 @@ final class Claims {
   }
 
   /// Takes note that the server has granted a claim.
-  func hold(_ claim: PictureClaim, for serial: UInt64) {
-    held[serial] = claim
-  }
+  func hold(_ claim: PictureClaim, for serial: UInt64) { held[serial] = claim }
 
   /// Hands out a claim to be ended, and no longer holds it.
-  func takeClaim(of serial: UInt64) -> PictureClaim? {
-    held.removeValue(forKey: serial)
-  }
+  func takeClaim(of serial: UInt64) -> PictureClaim? { held.removeValue(forKey: serial) }
 
   /// Renews a claim; if it no longer stands, that shows when the picture is stored.
   func renew(_ serial: UInt64) {
@@ -44,9 +38,7 @@ final class Claims {
 
   /// Gives back a claim that was not needed: the picture has arrived in the meantime, and nobody must be told
   /// that there will be none.
-  func giveBackUnused(_ claim: PictureClaim) {
-    server.order(claim.withdrawal(in: server.keys))
-  }
+  func giveBackUnused(_ claim: PictureClaim) { server.order(claim.withdrawal(in: server.keys)) }
 
   /// Keeps other hosts from waiting for one that is stopping.
   func giveAllBack() {

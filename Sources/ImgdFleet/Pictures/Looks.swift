@@ -40,13 +40,9 @@ final class Looks {
 
   private func begin(_ look: PictureLook) {
     precondition(looks[look.serial] == nil, "a serial names one look")
-    guard server.state.isReadable, looks.count < Self.most else {
-      return report(.looked(serial: look.serial, .failed))
-    }
+    guard server.state.isReadable, looks.count < Self.most else { return report(.looked(serial: look.serial, .failed)) }
     // Nothing can be claimed while the server cannot be written to.
-    if look.old != nil, !server.isWritable {
-      return report(.looked(serial: look.serial, .nothing))
-    }
+    if look.old != nil, !server.isWritable { return report(.looked(serial: look.serial, .nothing)) }
     looks[look.serial] = look
     ask(look)
   }
@@ -75,9 +71,7 @@ final class Looks {
   private func ask(_ look: PictureLook) {
     let trip = Trip(look, claims: look.claims && server.isWritable)
     look.isAsking = true
-    trip.limit = server.loop.schedule(after: server.settings.timeout) { [unowned self] in
-      late(trip)
-    }
+    trip.limit = server.loop.schedule(after: server.settings.timeout) { [unowned self] in late(trip) }
     server.send(reading(look)) { [unowned self] reply in
       trip.value = reply
       if !trip.claims { arrived(trip) }
@@ -121,9 +115,7 @@ final class Looks {
     }
   }
 
-  private func giveBack(_ trip: Trip) {
-    if trip.isOurs { claims.giveBack(trip.look.claim) }
-  }
+  private func giveBack(_ trip: Trip) { if trip.isOurs { claims.giveBack(trip.look.claim) } }
 
   // MARK: What was found
 
@@ -240,8 +232,7 @@ final class Looks {
   }
 
   /// Ends a look; false if it was over.
-  @discardableResult
-  private func forget(_ look: PictureLook) -> Bool {
+  @discardableResult private func forget(_ look: PictureLook) -> Bool {
     guard look.finish() else { return false }
     looks[look.serial] = nil
     guard look.isHeld else { return true }

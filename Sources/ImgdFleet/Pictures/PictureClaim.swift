@@ -52,12 +52,9 @@ struct PictureClaim: Equatable {
   /// Gives it back, and wakes the others.
   func release(in keys: FleetKeys, removing: Bool = false) -> RedisCommand {
     FleetScript.release.command(
-      keys: [key(in: keys), keys.picture(digest), keys.wake(digest)],
-      [token, removing ? "1" : "0"])
+      keys: [key(in: keys), keys.picture(digest), keys.wake(digest)], [token, removing ? "1" : "0"])
   }
 
   /// Gives it back, and wakes nobody.
-  func withdrawal(in keys: FleetKeys) -> RedisCommand {
-    FleetScript.withdraw.command(keys: [key(in: keys)], [token])
-  }
+  func withdrawal(in keys: FleetKeys) -> RedisCommand { FleetScript.withdraw.command(keys: [key(in: keys)], [token]) }
 }

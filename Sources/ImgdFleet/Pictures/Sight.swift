@@ -39,7 +39,5 @@ enum Sight {
   }
 
   /// Whether a value that was not read to its end may be sound.
-  private static func isWhole(_ head: FleetValue.Head) -> Bool {
-    head.bodyCount <= 512 << 20
-  }
+  private static func isWhole(_ head: FleetValue.Head) -> Bool { head.bodyCount <= 512 << 20 }
 }

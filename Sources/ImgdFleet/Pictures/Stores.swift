@@ -21,9 +21,7 @@ final class Stores {
   }
 
   /// Why a picture is not sent at all.
-  private struct Hindrance: Error {
-    let outcome: FleetStoring
-  }
+  private struct Hindrance: Error { let outcome: FleetStoring }
 
   private let server: FleetServer
   private let claims: Claims
@@ -40,8 +38,7 @@ final class Stores {
 
   /// Always ends in exactly one report, even if the connection breaks.
   func store(_ store: FleetStore) {
-    let order = Order(
-      store: store, claim: claims.takeClaim(of: store.serial), since: server.loop.now)
+    let order = Order(store: store, claim: claims.takeClaim(of: store.serial), since: server.loop.now)
     guard bytesInLine + order.bytes <= Self.mostInLine else {
       return endOrder(order, .refused("too much else waits to be sent to the server"))
     }
@@ -66,17 +63,11 @@ final class Stores {
         hear(reply, to: order)
         sendNext()
       }
-    } catch {
-      endOrder(order, error.outcome)
-    }
+    } catch { endOrder(order, error.outcome) }
   }
 
   /// Gives the claims of waiting pictures back: nobody may wait for a picture that will not come.
-  func stop() {
-    while let order = line.popFirst() {
-      if let claim = order.claim { claims.giveBack(claim) }
-    }
-  }
+  func stop() { while let order = line.popFirst() { if let claim = order.claim { claims.giveBack(claim) } } }
 
   /// Deletes a picture; if that fails, the picture stays until it expires.
   func remove(_ digest: KeyDigest) {
@@ -91,14 +82,11 @@ final class Stores {
     }
     // The data for which it was fetched are gone, and perhaps with them a purge that meant it.
     guard store.mark.generation == server.generation else { throw Hindrance(outcome: .overtaken) }
-    guard store.payload.count <= server.settings.maxObject else {
-      throw Hindrance(outcome: .tooLarge)
-    }
+    guard store.payload.count <= server.settings.maxObject else { throw Hindrance(outcome: .tooLarge) }
     let asked = time(of: order)
     let value = FleetValue(
-      begunAt: asked - store.begunAgo.milliseconds, storedAt: asked - store.age.milliseconds,
-      mark: store.mark, stamp: .random(in: .min ... .max), record: store.record,
-      payload: store.payload)
+      begunAt: asked - store.begunAgo.milliseconds, storedAt: asked - store.age.milliseconds, mark: store.mark,
+      stamp: .random(in: .min ... .max), record: store.record, payload: store.payload)
     guard let bytes = value.bytes else { throw Hindrance(outcome: .tooLarge) }
     guard server.hasRoom(for: bytes.count + Self.commandBytes) else {
       throw Hindrance(outcome: .refused("too much else waits to be sent to the server"))
@@ -107,9 +95,7 @@ final class Stores {
   }
 
   /// When the order was given, by the server's clock.
-  private func time(of order: Order) -> Int64 {
-    server.clock.time(at: order.since)
-  }
+  private func time(of order: Order) -> Int64 { server.clock.time(at: order.since) }
 
   private func command(_ order: Order, _ value: [UInt8]) -> RedisCommand {
     let (store, keys) = (order.store, server.keys)
@@ -118,8 +104,7 @@ final class Stores {
     var command =
       if let claim = order.claim {
         FleetScript.store.command(
-          keys: [claim.key(in: keys), keys.picture(claim.digest), keys.wake(claim.digest)],
-          [claim.token, lifetime])
+          keys: [claim.key(in: keys), keys.picture(claim.digest), keys.wake(claim.digest)], [claim.token, lifetime])
       } else {
         FleetScript.storeUnclaimed.command(
           keys: [keys.picture(digest), keys.wake(digest)],
@@ -136,8 +121,7 @@ final class Stores {
     case .failure(let text):
       endOrder(order, .refused(text))
       server.said(text)
-    default:
-      report(.stored(serial: order.store.serial, .refused("the connection has ended")))
+    default: report(.stored(serial: order.store.serial, .refused("the connection has ended")))
     }
   }
 

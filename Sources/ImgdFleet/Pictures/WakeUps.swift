@@ -17,9 +17,7 @@ final class WakeUps {
   /// Called for each wake-up; false means that there will be no picture.
   var onWake: (KeyDigest, Bool) -> Void = { _, _ in }
 
-  init(_ server: FleetServer) {
-    self.server = server
-  }
+  init(_ server: FleetServer) { self.server = server }
 
   func add(_ digest: KeyDigest) {
     idleTimer?.cancel()
@@ -52,15 +50,12 @@ final class WakeUps {
     guard let access = server.access else { return }
     if let brokenAt, server.loop.now - brokenAt < Self.pause { return }
     do throws(FleetTrouble) {
-      let connection = try server.connect(
-        access.place, server.loop, RedisConnection.Limits(reply: Self.mostReplyBytes))
+      let connection = try server.connect(access.place, server.loop, RedisConnection.Limits(reply: Self.mostReplyBytes))
       connection.onEnd = { [unowned self] _ in broke() }
       connection.onMessage = { [unowned self] message in hear(message) }
       self.connection = connection
       if let login = access.login { connection.send(login) { _ in } }
-      for channel in waiting.keys {
-        connection.sendForMessages(RedisCommand("SUBSCRIBE", channel))
-      }
+      for channel in waiting.keys { connection.sendForMessages(RedisCommand("SUBSCRIBE", channel)) }
     } catch { broke() }
   }
 
@@ -71,8 +66,8 @@ final class WakeUps {
 
   /// Passes wake-ups on. Confirmations of subscriptions are messages of another kind, refusals are errors.
   private func hear(_ message: RedisReply) {
-    guard let parts = message.list, parts.count == 3, parts[0].text == "message",
-      let channel = parts[1].text, let waiting = waiting[channel]
+    guard let parts = message.list, parts.count == 3, parts[0].text == "message", let channel = parts[1].text,
+      let waiting = waiting[channel]
     else { return }
     onWake(waiting.digest, parts[2].text != "0")
   }

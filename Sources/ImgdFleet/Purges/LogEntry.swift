@@ -10,9 +10,7 @@ struct LogEntry {
 
   /// Nil if its name is not one that this log uses.
   init?(_ reply: RedisReply) {
-    guard let parts = reply.list, parts.count == 2, let number = Self.number(parts[0]) else {
-      return nil
-    }
+    guard let parts = reply.list, parts.count == 2, let number = Self.number(parts[0]) else { return nil }
     self.number = number
     fields = parts[1].list ?? []
   }
@@ -21,17 +19,14 @@ struct LogEntry {
   static func all(in reply: RedisReply, after number: UInt64) throws(FleetTrouble) -> [LogEntry] {
     var entries: [LogEntry] = []
     for part in reply.list ?? [] {
-      guard let entry = LogEntry(part), entry.number > entries.last?.number ?? number else {
-        throw foreign
-      }
+      guard let entry = LogEntry(part), entry.number > entries.last?.number ?? number else { throw foreign }
       entries.append(entry)
     }
     return entries
   }
 
   private static let foreign = FleetTrouble(
-    .refused,
-    "the stream of purges has entries of somebody else: delete it, or set another Fleet.Namespace=")
+    .refused, "the stream of purges has entries of somebody else: delete it, or set another Fleet.Namespace=")
 
   private static func number(_ reply: RedisReply) -> UInt64? {
     guard let text = reply.text, text.hasPrefix("0-") else { return nil }
@@ -52,18 +47,14 @@ struct LogSight {
     guard let newest else { return 0 }
     guard let entry = LogEntry(newest) else {
       throw FleetTrouble(
-        .refused,
-        "its stream \(stream) has entries of somebody else: delete it, or set another Fleet.Namespace="
-      )
+        .refused, "its stream \(stream) has entries of somebody else: delete it, or set another Fleet.Namespace=")
     }
     return entry.number
   }
 
   /// Why purges since a position may be missing; nil if none is.
   func loss(since position: FleetPosition) -> String? {
-    guard generation == position.generation else {
-      return "the server was emptied, or is another one"
-    }
+    guard generation == position.generation else { return "the server was emptied, or is another one" }
     guard position.number > 0 else { return nil }
     guard let entry = heard.flatMap({ LogEntry($0) }) else {
       return "the purge \(position.number) is not in the log any more, or not yet"

@@ -23,17 +23,14 @@ struct PurgeEntry: Equatable {
   var fields: [String] {
     let filter = purge.filter
     var fields = [
-      "v", Self.version, "nonce", String(purge.nonce), "by", host, "at", String(askedAt),
-      "soft", purge.isSoft ? "1" : "0",
+      "v", Self.version, "nonce", String(purge.nonce), "by", host, "at", String(askedAt), "soft",
+      purge.isSoft ? "1" : "0",
     ]
     let named = [
-      ("url", filter.url?.text), ("identifier", filter.identifier), ("prefix", filter.prefix),
-      ("host", filter.host), ("tag", filter.tag),
-      ("older", filter.olderThan.map { String($0.milliseconds) }),
+      ("url", filter.url?.text), ("identifier", filter.identifier), ("prefix", filter.prefix), ("host", filter.host),
+      ("tag", filter.tag), ("older", filter.olderThan.map { String($0.milliseconds) }),
     ]
-    for (name, value) in named {
-      if let value { fields += [name, value] }
-    }
+    for (name, value) in named { if let value { fields += [name, value] } }
     return fields
   }
 
@@ -45,15 +42,13 @@ struct PurgeEntry: Equatable {
     var heads: [String: String] = [:]
     guard fields.count % 2 == 0 else { return nil }
     for index in stride(from: 0, to: fields.count, by: 2) {
-      guard let name = Self.text(fields[index]), let value = Self.text(fields[index + 1]) else {
-        return nil
-      }
+      guard let name = Self.text(fields[index]), let value = Self.text(fields[index + 1]) else { return nil }
       let isNew = heads.updateValue(value, forKey: name) == nil
       guard isNew, Self.takeCondition(value, as: name, in: &filter) else { return nil }
     }
     guard heads["v"] == Self.version, let nonce = heads["nonce"].flatMap({ UInt64($0) }),
-      let at = heads["at"].flatMap({ Int64($0) }), ServerClock.times ~= at,
-      let soft = heads["soft"], ["0", "1"].contains(soft), let host = heads["by"]
+      let at = heads["at"].flatMap({ Int64($0) }), ServerClock.times ~= at, let soft = heads["soft"],
+      ["0", "1"].contains(soft), let host = heads["by"]
     else { return nil }
     askedAt = at
     self.host = host
@@ -68,9 +63,7 @@ struct PurgeEntry: Equatable {
   }
 
   /// Takes a condition; true also for a known field that is not a condition, false if it cannot be understood.
-  private static func takeCondition(
-    _ value: String, as name: String, in filter: inout PurgeFilter
-  ) -> Bool {
+  private static func takeCondition(_ value: String, as name: String, in filter: inout PurgeFilter) -> Bool {
     switch name {
     case "v", "nonce", "by", "at", "soft": break
     case "url":

@@ -39,9 +39,7 @@ final class PurgeLog {
   /// Called when all purges have been reported.
   var onReady: () -> Void = {}
 
-  init(
-    loop: EventLoop, connect: @escaping Connect, report: @escaping (FleetEvent) -> Void
-  ) {
+  init(loop: EventLoop, connect: @escaping Connect, report: @escaping (FleetEvent) -> Void) {
     self.loop = loop
     self.connect = connect
     self.report = report
@@ -59,8 +57,7 @@ final class PurgeLog {
     disconnect()
     self.keys = keys
     do throws(FleetTrouble) {
-      let connection = try connect(
-        access.place, loop, RedisConnection.Limits(reply: Self.mostReplyBytes))
+      let connection = try connect(access.place, loop, RedisConnection.Limits(reply: Self.mostReplyBytes))
       connection.onEnd = { [unowned self] reason in fail(FleetTrouble(.down, reason)) }
       self.connection = connection
       if let login = access.login { ask(login) { _ in } }
@@ -81,41 +78,28 @@ final class PurgeLog {
   private func lookAround(isFirst: Bool = false, loss: String? = nil) {
     lookedAt = loop.now
     var sight = LogSight()
-    ask(RedisCommand("TIME")) { [unowned self] reply in
-      if clock.set(reply, at: loop.now) { onTime(clock) }
-    }
-    ask(RedisCommand("GET", keys.generation)) { reply in
-      sight.generation = ServerCheck.generation(reply)
-    }
+    ask(RedisCommand("TIME")) { [unowned self] reply in if clock.set(reply, at: loop.now) { onTime(clock) } }
+    ask(RedisCommand("GET", keys.generation)) { reply in sight.generation = ServerCheck.generation(reply) }
     if isFirst {
-      ask(RedisCommand("XREVRANGE", keys.purges, "+", "-", "COUNT", "1")) { reply in
-        sight.newest = reply.list?.first
-      }
+      ask(RedisCommand("XREVRANGE", keys.purges, "+", "-", "COUNT", "1")) { reply in sight.newest = reply.list?.first }
     }
     let heard = LogEntry.id(position?.number ?? 0)
-    ask(RedisCommand("XRANGE", keys.purges, heard, heard)) {
-      [unowned self] reply throws(FleetTrouble) in
+    ask(RedisCommand("XRANGE", keys.purges, heard, heard)) { [unowned self] reply throws(FleetTrouble) in
       sight.heard = reply.list?.first
       try compare(sight, isFirst: isFirst, loss: loss)
     }
   }
 
-  private func compare(
-    _ sight: LogSight, isFirst: Bool, loss known: String?
-  ) throws(FleetTrouble) {
+  private func compare(_ sight: LogSight, isFirst: Bool, loss known: String?) throws(FleetTrouble) {
     guard let generation = sight.generation else {
       throw FleetTrouble(.down, "its data are gone: the key \(keys.generation) is missing")
     }
     let loss = known ?? position.flatMap { sight.loss(since: $0) }
     guard isFirst else { return loss == nil ? wait() : lookAround(isFirst: true) }
     let last = try sight.last(of: keys.purges)
-    if let loss, let position, sight.isEarlier(than: position, last: last) {
-      return startAnew(generation, loss)
-    }
+    if let loss, let position, sight.isEarlier(than: position, last: last) { return startAnew(generation, loss) }
     isFromBeginning = position == nil || loss != nil
-    if isFromBeginning {
-      position = FleetPosition(generation: generation, number: 0, nonce: 0)
-    }
+    if isFromBeginning { position = FleetPosition(generation: generation, number: 0, nonce: 0) }
     onJoin(generation)
     tell(last: last, isFromBeginning: isFromBeginning, loss: loss)
     readPage()
@@ -125,8 +109,7 @@ final class PurgeLog {
   /// and hosts that have not heard them would never notice: with another life of the data, all hosts do.
   private func startAnew(_ generation: UInt64, _ loss: String) {
     let lives = [generation, .random(in: 1 ... .max)].map { String($0) }
-    ask(FleetScript.startAnew.command(keys: [keys.generation], lives)) {
-      [unowned self] reply throws(FleetTrouble) in
+    ask(FleetScript.startAnew.command(keys: [keys.generation], lives)) { [unowned self] reply throws(FleetTrouble) in
       guard reply == .number(1) else {
         throw FleetTrouble(.down, "its data are of an earlier time, and it takes nothing: \(loss)")
       }
@@ -137,9 +120,7 @@ final class PurgeLog {
   private func tell(last: UInt64, isFromBeginning: Bool, loss: String?) {
     report(
       .joined(
-        FleetJoin(
-          generation: position?.generation ?? 0, last: last, isFromBeginning: isFromBeginning,
-          loss: loss)))
+        FleetJoin(generation: position?.generation ?? 0, last: last, isFromBeginning: isFromBeginning, loss: loss)))
   }
 
   // MARK: Reading
@@ -189,10 +170,7 @@ final class PurgeLog {
       }
       move(to: entry.number, nonce: read?.purge.nonce ?? 0)
       guard let read else { continue }
-      heard.append(
-        HeardPurge(
-          number: entry.number, purge: read.purge,
-          age: clock.age(of: read.askedAt, at: loop.now)))
+      heard.append(HeardPurge(number: entry.number, purge: read.purge, age: clock.age(of: read.askedAt, at: loop.now)))
     }
     tellPurges(&heard)
   }
@@ -220,9 +198,7 @@ final class PurgeLog {
   // MARK: The connection
 
   /// Sends a command; a server that does not answer for three seconds is taken to be gone.
-  private func ask(
-    _ command: RedisCommand, _ take: @escaping (RedisReply) throws(FleetTrouble) -> Void
-  ) {
+  private func ask(_ command: RedisCommand, _ take: @escaping (RedisReply) throws(FleetTrouble) -> Void) {
     guard let connection else { return }
     limit()
     connection.send(command) { [unowned self, weak connection] reply in

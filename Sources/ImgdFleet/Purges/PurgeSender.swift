@@ -17,9 +17,7 @@ final class PurgeSender {
 
   /// Always ends in exactly one report, even if the connection breaks.
   func send(_ purge: FleetPurge) {
-    precondition(
-      purge.filter.unusedFor == nil && !purge.filter.expired,
-      "the uses of pictures are a host's own")
+    precondition(purge.filter.unusedFor == nil && !purge.filter.expired, "the uses of pictures are a host's own")
     guard server.isWritable else {
       return unsent(purge, server.state.reason ?? "the fleet's server is not connected yet")
     }
@@ -38,8 +36,7 @@ final class PurgeSender {
     let ago = min(max(WallClock.seconds - purge.askedAt, 0), 1 << 32)
     let entry = PurgeEntry(purge, askedAt: max(now - ago * 1000, 0), host: server.host)
     let keys = [server.keys.generation, server.keys.purges] + meant(by: purge)
-    return FleetScript.purge.command(
-      keys: keys, [String(server.generation)] + entry.fields)
+    return FleetScript.purge.command(keys: keys, [String(server.generation)] + entry.fields)
   }
 
   /// The keys of the plain picture of a URL: deleting them spares others from finding out that it was purged,
@@ -64,7 +61,5 @@ final class PurgeSender {
     }
   }
 
-  private func unsent(_ purge: FleetPurge, _ reason: String) {
-    report(.unsent(nonce: purge.nonce, reason: reason))
-  }
+  private func unsent(_ purge: FleetPurge, _ reason: String) { report(.unsent(nonce: purge.nonce, reason: reason)) }
 }

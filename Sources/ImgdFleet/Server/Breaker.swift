@@ -22,9 +22,7 @@ struct Breaker {
   }
 
   /// Takes note of an answer that came in time.
-  mutating func answered() {
-    failures = 0
-  }
+  mutating func answered() { failures = 0 }
 
   /// Takes note that the server can be used.
   mutating func close(at now: Instant) {

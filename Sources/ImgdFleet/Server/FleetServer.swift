@@ -39,10 +39,7 @@ final class FleetServer {
   /// Called when the fleet can no longer be used: nothing that is under way will be answered.
   var onLeave: () -> Void = {}
 
-  init(
-    loop: EventLoop, settings: FleetSettings, connect: @escaping Connect,
-    report: @escaping (FleetEvent) -> Void
-  ) {
+  init(loop: EventLoop, settings: FleetSettings, connect: @escaping Connect, report: @escaping (FleetEvent) -> Void) {
     self.loop = loop
     self.settings = settings
     self.connect = connect
@@ -87,8 +84,7 @@ final class FleetServer {
   /// Two of the largest pictures may wait to be sent, however large they are.
   private var limits: RedisConnection.Limits {
     let most = FleetValue.mostBytes(picture: settings.maxObject)
-    return RedisConnection.Limits(
-      reply: Self.mostReplyBytes + most, output: max(8 << 20, 2 * most))
+    return RedisConnection.Limits(reply: Self.mostReplyBytes + most, output: max(8 << 20, 2 * most))
   }
 
   func stop() {
@@ -106,20 +102,14 @@ final class FleetServer {
 
   /// Sends a command whose answer is of interest only if it is an error.
   func order(_ command: RedisCommand) {
-    send(command) { [unowned self] reply in
-      if case .failure(let text) = reply { said(text) }
-    }
+    send(command) { [unowned self] reply in if case .failure(let text) = reply { said(text) } }
   }
 
   /// Whether a command of this many bytes can be sent without waiting behind too many others.
-  func hasRoom(for bytes: Int) -> Bool {
-    connection?.hasRoom(for: bytes) ?? false
-  }
+  func hasRoom(for bytes: Int) -> Bool { connection?.hasRoom(for: bytes) ?? false }
 
   /// Takes note of an answer that came in time.
-  func answered() {
-    breaker.answered()
-  }
+  func answered() { breaker.answered() }
 
   /// Takes note that there was no answer in time.
   func wasLate() {
@@ -146,9 +136,7 @@ final class FleetServer {
     guard !ServerAccess.isAtHand(settings) else { return found(ServerAccess.find(settings)) }
     do throws(SystemFailure) {
       finder = try WorkerThread(name: "imgd-fleet-find", on: loop) {}
-      let find: @Sendable (()) -> Result<ServerAccess, FleetTrouble> = { _ in
-        ServerAccess.find(settings)
-      }
+      let find: @Sendable (()) -> Result<ServerAccess, FleetTrouble> = { _ in ServerAccess.find(settings) }
       finder?.submit(find) { [unowned self] access in
         finder = nil
         if number == attempts { found(access) }
@@ -176,8 +164,7 @@ final class FleetServer {
   private func check(login: RedisCommand? = nil) {
     guard let connection else { return }
     if state.isReadable { limit() }
-    ServerCheck.begin(on: connection, login: login, keys: keys, loop: loop) {
-      [unowned self, weak connection] outcome in
+    ServerCheck.begin(on: connection, login: login, keys: keys, loop: loop) { [unowned self, weak connection] outcome in
       // The end of a connection is reported separately, with its reason.
       guard connection === self.connection, connection?.isOpen == true else { return }
       switch outcome {
@@ -220,8 +207,7 @@ final class FleetServer {
   private func leave(_ trouble: FleetTrouble) {
     // A host that has left must not take a read-only server for readable: it would use it again without having
     // joined the log of purges.
-    let trouble =
-      trouble.phase == .readOnly ? FleetTrouble(.refused, trouble.reason) : trouble
+    let trouble = trouble.phase == .readOnly ? FleetTrouble(.refused, trouble.reason) : trouble
     drop()
     tell(trouble.state(of: settings.server))
     onLeave()

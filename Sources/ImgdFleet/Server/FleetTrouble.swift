@@ -18,15 +18,11 @@ struct FleetTrouble: Error, Equatable {
     case "CLUSTERDOWN", "MOVED", "ASK", "CROSSSLOT":
       self.init(.refused, "it is part of a cluster; a server that has all keys is needed")
     case "NOAUTH": self.init(.refused, "it asks for a password: set Fleet.PasswordFile=")
-    case "WRONGPASS":
-      self.init(.refused, "user or password are wrong: see Fleet.User= and Fleet.PasswordFile=")
+    case "WRONGPASS": self.init(.refused, "user or password are wrong: see Fleet.User= and Fleet.PasswordFile=")
     case "NOPERM": self.init(.refused, "the user has too few rights (\(text)): see docs/fleet.md")
-    case "DENIED":
-      self.init(.refused, "it is in protected mode: set a password, or bind it to this machine")
+    case "DENIED": self.init(.refused, "it is in protected mode: set a password, or bind it to this machine")
     case "READONLY": self.init(.readOnly, "it is a replica: name its master in Fleet.Server=")
-    case "MISCONF":
-      self.init(
-        .readOnly, "it cannot save its data and takes no more: see its log, or set save \"\"")
+    case "MISCONF": self.init(.readOnly, "it cannot save its data and takes no more: see its log, or set save \"\"")
     default: return nil
     }
   }
@@ -42,8 +38,7 @@ extension FleetSettings.Server: CustomStringConvertible {
   package var description: String {
     switch self {
     case .unix(let path): "unix:\(path)"
-    case .tcp(let host, let port):
-      host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]:\(port)" : "\(host):\(port)"
+    case .tcp(let host, let port): host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]:\(port)" : "\(host):\(port)"
     }
   }
 }

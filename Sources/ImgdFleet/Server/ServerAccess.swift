@@ -6,9 +6,7 @@ enum ServerPlace: Sendable, Equatable {
   case unix(path: String)
   case tcp(address: String, port: Int)
 
-  var isTCP: Bool {
-    if case .tcp = self { true } else { false }
-  }
+  var isTCP: Bool { if case .tcp = self { true } else { false } }
 }
 
 /// Everything needed to connect: found anew for each attempt, since names and passwords change.
@@ -36,9 +34,7 @@ extension ServerAccess {
     Result { () throws(FleetTrouble) in
       ServerAccess(
         place: try place(of: settings.server), user: settings.user,
-        password: try settings.passwordFile.map { file throws(FleetTrouble) in
-          try password(in: file)
-        })
+        password: try settings.passwordFile.map { file throws(FleetTrouble) in try password(in: file) })
     }
   }
 
@@ -55,17 +51,12 @@ extension ServerAccess {
     let bytes: [UInt8]
     do throws(SystemFailure) {
       // A pipe without a writer must not hold anything up.
-      bytes = try FileDescriptor(opening: path, O_RDONLY | O_NONBLOCK)
-        .part(longestPassword + 1, of: path)
-    } catch {
-      throw FleetTrouble(.refused, "Fleet.PasswordFile=\(path) cannot be read: \(error.reason)")
-    }
+      bytes = try FileDescriptor(opening: path, O_RDONLY | O_NONBLOCK).part(longestPassword + 1, of: path)
+    } catch { throw FleetTrouble(.refused, "Fleet.PasswordFile=\(path) cannot be read: \(error.reason)") }
     let line = bytes.prefix { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }
     guard !line.isEmpty, line.count <= longestPassword else {
       throw FleetTrouble(
-        .refused,
-        "Fleet.PasswordFile=\(path) has no password of 1 to \(longestPassword) bytes in its first line"
-      )
+        .refused, "Fleet.PasswordFile=\(path) has no password of 1 to \(longestPassword) bytes in its first line")
     }
     return String(decoding: line, as: UTF8.self)
   }
@@ -75,8 +66,7 @@ extension ServerAccess {
   private static func place(of server: FleetSettings.Server) throws(FleetTrouble) -> ServerPlace {
     switch server {
     case .unix(let path): return .unix(path: path)
-    case .tcp(let host, let port):
-      return .tcp(address: isAddress(host) ? host : try address(of: host), port: port)
+    case .tcp(let host, let port): return .tcp(address: isAddress(host) ? host : try address(of: host), port: port)
     }
   }
 
@@ -92,17 +82,14 @@ extension ServerAccess {
     var first: UnsafeMutablePointer<addrinfo>?
     let code = unsafe getaddrinfo(host, nil, &wanted, &first)
     guard code == 0, let entry = unsafe first else {
-      throw FleetTrouble(
-        .down, unsafe "its name is not found: \(String(cString: gai_strerror(code)))")
+      throw FleetTrouble(.down, unsafe "its name is not found: \(String(cString: gai_strerror(code)))")
     }
     defer { unsafe freeaddrinfo(first) }
     var room = [CChar](repeating: 0, count: Int(NI_MAXHOST))
     let outcome = unsafe getnameinfo(
-      entry.pointee.ai_addr, entry.pointee.ai_addrlen, &room, socklen_t(room.count), nil, 0,
-      NI_NUMERICHOST)
+      entry.pointee.ai_addr, entry.pointee.ai_addrlen, &room, socklen_t(room.count), nil, 0, NI_NUMERICHOST)
     guard outcome == 0 else {
-      throw FleetTrouble(
-        .down, unsafe "its address is of no use: \(String(cString: gai_strerror(outcome)))")
+      throw FleetTrouble(.down, unsafe "its address is of no use: \(String(cString: gai_strerror(outcome)))")
     }
     return String(decoding: room.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }

@@ -20,8 +20,7 @@ final class ServerCheck {
   private var readOnly: FleetTrouble?
 
   private init(
-    _ connection: any ServerConnection, _ keys: FleetKeys,
-    then: @escaping (Result<ServerFacts, FleetTrouble>) -> Void
+    _ connection: any ServerConnection, _ keys: FleetKeys, then: @escaping (Result<ServerFacts, FleetTrouble>) -> Void
   ) {
     self.connection = connection
     self.keys = keys
@@ -30,21 +29,16 @@ final class ServerCheck {
 
   /// Calls `then` once with the outcome.
   static func begin(
-    on connection: any ServerConnection, login: RedisCommand? = nil, keys: FleetKeys,
-    loop: EventLoop,
+    on connection: any ServerConnection, login: RedisCommand? = nil, keys: FleetKeys, loop: EventLoop,
     then: @escaping (Result<ServerFacts, FleetTrouble>) -> Void
   ) {
     let check = ServerCheck(connection, keys, then: then)
     if let login { check.ask(login) { _ in } }
     for section in ["server", "memory", "replication"] {
-      check.ask(RedisCommand("INFO", section)) { reply in
-        check.sections.append(reply.text ?? "")
-      }
+      check.ask(RedisCommand("INFO", section)) { reply in check.sections.append(reply.text ?? "") }
     }
     check.ask(RedisCommand("TIME")) { reply throws(FleetTrouble) in
-      guard check.clock.set(reply, at: loop.now) else {
-        throw FleetTrouble(.refused, "its answer to TIME is none")
-      }
+      guard check.clock.set(reply, at: loop.now) else { throw FleetTrouble(.refused, "its answer to TIME is none") }
       try check.goOn()
     }
   }
@@ -56,9 +50,7 @@ final class ServerCheck {
       readOnly = trouble
     }
     if readOnly == nil { tryToWrite() }
-    ask(RedisCommand("GET", keys.generation)) { [self] reply throws(FleetTrouble) in
-      try finish(reply)
-    }
+    ask(RedisCommand("GET", keys.generation)) { [self] reply throws(FleetTrouble) in try finish(reply) }
   }
 
   /// Makes the generation if there is none, and otherwise changes nothing; a server that cannot be written to
@@ -76,41 +68,31 @@ final class ServerCheck {
   }
 
   private func finish(_ reply: RedisReply) throws(FleetTrouble) {
-    guard reply != .nothing else {
-      throw readOnly ?? FleetTrouble(.down, "it has no memory left for the first key")
-    }
+    guard reply != .nothing else { throw readOnly ?? FleetTrouble(.down, "it has no memory left for the first key") }
     guard let generation = Self.generation(reply) else {
-      throw FleetTrouble(
-        .refused, "its key \(keys.generation) is somebody else's: set another Fleet.Namespace=")
+      throw FleetTrouble(.refused, "its key \(keys.generation) is somebody else's: set another Fleet.Namespace=")
     }
     report(.success(ServerFacts(generation: generation, clock: clock, readOnly: readOnly)))
   }
 
   /// The number in the key of the generation; nil for anything else.
-  static func generation(_ reply: RedisReply) -> UInt64? {
-    reply.text.flatMap { UInt64($0) }
-  }
+  static func generation(_ reply: RedisReply) -> UInt64? { reply.text.flatMap { UInt64($0) } }
 
-  private func ask(
-    _ command: RedisCommand, _ take: @escaping (RedisReply) throws(FleetTrouble) -> Void
-  ) {
+  private func ask(_ command: RedisCommand, _ take: @escaping (RedisReply) throws(FleetTrouble) -> Void) {
     connection.send(command) { [self] reply in
       guard then != nil else { return }
       do throws(FleetTrouble) { try take(reply.accepted()) } catch { report(.failure(error)) }
     }
   }
 
-  private func report(_ outcome: Result<ServerFacts, FleetTrouble>) {
-    then.take()?(outcome)
-  }
+  private func report(_ outcome: Result<ServerFacts, FleetTrouble>) { then.take()?(outcome) }
 }
 
 extension RedisReply {
   /// The reply; throws if it is an error or the connection has ended.
   func accepted() throws(FleetTrouble) -> RedisReply {
     switch self {
-    case .failure(let text):
-      throw FleetTrouble(serverSaid: text) ?? FleetTrouble(.refused, "it answers “\(text)”")
+    case .failure(let text): throw FleetTrouble(serverSaid: text) ?? FleetTrouble(.refused, "it answers “\(text)”")
     case .lost: throw FleetTrouble(.down, "the connection has ended")
     default: return self
     }

@@ -26,9 +26,7 @@ struct ServerClock {
   }
 
   /// How long ago a time was; never negative.
-  func age(of time: Int64, at now: Instant) -> Duration {
-    .milliseconds(max(self.time(at: now) - time, 0))
-  }
+  func age(of time: Int64, at now: Instant) -> Duration { .milliseconds(max(self.time(at: now) - time, 0)) }
 
   private static func number(_ reply: RedisReply) -> Int64? {
     guard let number = reply.text.flatMap({ Int64($0) }), times ~= number else { return nil }

@@ -18,11 +18,8 @@ struct ServerRules {
 
   /// What is wrong with the server; nil for one that can be read and written.
   var trouble: FleetTrouble? {
-    if let version = facts["redis_version"], let major = Int(version.prefix { $0 != "." }),
-      major < Self.oldest
-    {
-      return FleetTrouble(
-        .refused, "its version is \(shown(version)); Redis 7.0 or Valkey 7.2 is needed")
+    if let version = facts["redis_version"], let major = Int(version.prefix { $0 != "." }), major < Self.oldest {
+      return FleetTrouble(.refused, "its version is \(shown(version)); Redis 7.0 or Valkey 7.2 is needed")
     }
     guard let policy = facts["maxmemory_policy"], facts["redis_version"] != nil else {
       return FleetTrouble(.refused, "its answer to INFO names no version or no maxmemory_policy")
@@ -33,9 +30,7 @@ struct ServerRules {
         "its maxmemory-policy is \(shown(policy)), with which purges would be lost or nothing be kept: "
           + "set maxmemory-policy volatile-lfu")
     }
-    if facts["role"] == "slave" {
-      return FleetTrouble(.readOnly, "it is a replica: name its master in Fleet.Server=")
-    }
+    if facts["role"] == "slave" { return FleetTrouble(.readOnly, "it is a replica: name its master in Fleet.Server=") }
     return nil
   }
 

@@ -24,12 +24,9 @@ extension GatewayConfiguration.Place {
       return
     }
     guard let colon = text.utf8.lastIndex(of: UInt8(ascii: ":")),
-      let port = decimalNumber(text.utf8[text.utf8.index(after: colon)...]),
-      (1...65_535).contains(port), let address = Self.address(String(text[..<colon]))
-    else {
-      throw WrongValue(
-        "is not a place to listen: write an absolute path, or 127.0.0.1:8080 or [::1]:8080")
-    }
+      let port = decimalNumber(text.utf8[text.utf8.index(after: colon)...]), (1...65_535).contains(port),
+      let address = Self.address(String(text[..<colon]))
+    else { throw WrongValue("is not a place to listen: write an absolute path, or 127.0.0.1:8080 or [::1]:8080") }
     guard Self.isLoopback(address) else {
       throw WrongValue(
         "would be open to other machines: write 127.0.0.1:\(port), [::1]:\(port) or a path, and let "
@@ -42,8 +39,7 @@ extension GatewayConfiguration.Place {
   package var text: String {
     switch self {
     case .unix(let path): path
-    case .loopback(let address, let port):
-      address.contains(":") ? "[\(address)]:\(port)" : "\(address):\(port)"
+    case .loopback(let address, let port): address.contains(":") ? "[\(address)]:\(port)" : "\(address):\(port)"
     }
   }
 
@@ -88,9 +84,7 @@ extension ValueFormat where Value == [Preset] {
           throw WrongValue("has two presets with the name \(preset.name): rename one")
         }
         presets.append(preset)
-        guard presets.count <= most else {
-          throw WrongValue("has too many presets: write at most \(most)")
-        }
+        guard presets.count <= most else { throw WrongValue("has too many presets: write at most \(most)") }
       }
       return presets
     } text: {
@@ -103,8 +97,6 @@ extension ValueFormat where Value == [Preset] {
 
 extension Preset {
   fileprivate init(configured word: String) throws(WrongValue) {
-    do { self = try Preset(parsing: word) } catch {
-      throw WrongValue("contains '\(shown(word))': \(error.message)")
-    }
+    do { self = try Preset(parsing: word) } catch { throw WrongValue("contains '\(shown(word))': \(error.message)") }
   }
 }

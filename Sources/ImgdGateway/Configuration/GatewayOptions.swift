@@ -4,9 +4,7 @@ package import ImgdSystem
 /// The options on the gateway's command line.
 package struct GatewayOptions: Equatable {
   /// The action of the program; all actions except `run` write to standard output and exit.
-  package enum Action: Equatable, Sendable {
-    case run, checkConfiguration, printConfiguration, version, help
-  }
+  package enum Action: Equatable, Sendable { case run, checkConfiguration, printConfiguration, version, help }
 
   package private(set) var action = Action.run
   /// The daemon's socket, in place of the one that is found.
@@ -55,21 +53,17 @@ package struct GatewayOptions: Equatable {
   }
 
   /// The configuration of files, environment and command line; each overrides the one before.
-  package func configuration(
-    environment: [String: String], uid: UInt32, systemFile: String = GatewayOptions.systemFile
-  ) throws(ConfigurationProblems) -> GatewayConfiguration {
+  package func configuration(environment: [String: String], uid: UInt32, systemFile: String = GatewayOptions.systemFile)
+    throws(ConfigurationProblems) -> GatewayConfiguration
+  {
     let instance = Instance(environment: environment, uid: uid)
     var defaults = GatewayConfiguration()
-    if !instance.servesMachine {
-      defaults.listen = .unix(Self.place(besides: environment, uid: uid))
-    }
+    if !instance.servesMachine { defaults.listen = .unix(Self.place(besides: environment, uid: uid)) }
     return try places(of: instance, systemFile: systemFile).read(over: defaults) { _ in }
   }
 
   /// The files that a service reads.
-  func files(of instance: Instance) -> [String] {
-    places(of: instance, systemFile: Self.systemFile).files
-  }
+  func files(of instance: Instance) -> [String] { places(of: instance, systemFile: Self.systemFile).files }
 
   private func places(of instance: Instance, systemFile: String) -> ConfigurationPlaces {
     ConfigurationPlaces(
@@ -87,14 +81,12 @@ package struct GatewayOptions: Equatable {
     switch item {
     case .operand(let operand):
       throw UsageProblem("unexpected argument '\(shown(operand))': imgd-http takes only options")
-    case .option("config", let value):
-      configurationFile = try operand(value, of: "--config", "a file")
+    case .option("config", let value): configurationFile = try operand(value, of: "--config", "a file")
     case .option("socket", let value): socket = try operand(value, of: "--socket", "a path")
     case .option("listen", let value):
       let place = try operand(value, of: "--listen", "a path or 127.0.0.1:PORT")
       settings.append(CommandLineSetting("--listen", .gateway, "Listen", place))
-    case .option("set", let value):
-      settings.append(try CommandLineSetting(value ?? "", for: GatewayConfiguration.self))
+    case .option("set", let value): settings.append(try CommandLineSetting(value ?? "", for: GatewayConfiguration.self))
     case .option("check-config", _): ask(.checkConfiguration)
     case .option("print-config", _): ask(.printConfiguration)
     case .option("version", _): ask(.version)

@@ -27,10 +27,8 @@ package final class DaemonLink {
   /// Sends a request, and calls back with its answer once, never within this call. There is no call for a request that
   /// is cancelled, and a fetch is then cancelled at the daemon, too. A daemon that is silent for longer than `limit` is
   /// given up.
-  @discardableResult
-  package func ask(
-    _ request: Request, within limit: Duration = .seconds(5),
-    _ done: @escaping (Outcome) -> Void
+  @discardableResult package func ask(
+    _ request: Request, within limit: Duration = .seconds(5), _ done: @escaping (Outcome) -> Void
   ) -> DaemonCall {
     let call = DaemonCall(request, done)
     channel.begin(call, within: limit)
@@ -51,11 +49,10 @@ package final class DaemonLink {
 
   /// Subscribes to topics of the daemon's events, over a connection of its own.
   package func subscribe(
-    to topics: Topics, onBegin: @escaping (Reply) -> Void = { _ in },
-    onEvent: @escaping (Reply) -> Void, onLost: @escaping () -> Void
+    to topics: Topics, onBegin: @escaping (Reply) -> Void = { _ in }, onEvent: @escaping (Reply) -> Void,
+    onLost: @escaping () -> Void
   ) -> EventSubscription {
     EventSubscription(
-      on: loop, path: channel.socketPath, topics: topics, onBegin: onBegin, onEvent: onEvent,
-      onLost: { _ in onLost() })
+      on: loop, path: channel.socketPath, topics: topics, onBegin: onBegin, onEvent: onEvent, onLost: { _ in onLost() })
   }
 }

@@ -17,9 +17,7 @@ package enum AddressKey: Hashable, Sendable {
     } else if unsafe inet_pton(AF_INET, text, &bytes) == 1 {
       self = .v4(Self.number(bytes[..<4]))
     } else if unsafe inet_pton(AF_INET6, text, &bytes) == 1 {
-      self =
-        bytes.starts(with: Self.wrapping)
-        ? .v4(Self.number(bytes[12...])) : .v6(Self.number(bytes[..<8]))
+      self = bytes.starts(with: Self.wrapping) ? .v4(Self.number(bytes[12...])) : .v6(Self.number(bytes[..<8]))
     } else {
       self = .unknown
     }
@@ -31,10 +29,8 @@ package enum AddressKey: Hashable, Sendable {
   /// The share of the daemon's decoders that this client's requests have.
   package var share: String {
     switch self {
-    case .v4(let address):
-      Self.bytes(of: address).map(String.init).joined(separator: ".")
-    case .v6(let prefix):
-      Self.groups(of: prefix).map { String($0, radix: 16) }.joined(separator: ":") + "::/64"
+    case .v4(let address): Self.bytes(of: address).map(String.init).joined(separator: ".")
+    case .v6(let prefix): Self.groups(of: prefix).map { String($0, radix: 16) }.joined(separator: ":") + "::/64"
     case .unknown: "unknown"
     }
   }

@@ -48,9 +48,7 @@ package final class AddressLimits {
     }
     var client = clients[key] ?? Client(fullAt: now, lastUse: now)
     guard client.underWay < maxUnderWay else {
-      throw refusal(
-        "there are \(maxUnderWay) requests of your address under way, which is the most (MaxPerAddress=)"
-      )
+      throw refusal("there are \(maxUnderWay) requests of your address under way, which is the most (MaxPerAddress=)")
     }
     if let interval {
       let fullAt = max(client.fullAt, now) + interval
@@ -93,8 +91,7 @@ package final class AddressLimits {
 
   private func refusal(_ message: String) -> GatewayError {
     refused += 1
-    return GatewayError(
-      429, "too_many_requests", "\(message): try again in a moment", isRetryable: true)
+    return GatewayError(429, "too_many_requests", "\(message): try again in a moment", isRetryable: true)
   }
 }
 
@@ -113,7 +110,5 @@ package final class AddressPlace {
   deinit { giveBack() }
 
   /// Gives the place back; a second time has no effect.
-  package func giveBack() {
-    limits.take()?.giveBack(key, began: began)
-  }
+  package func giveBack() { limits.take()?.giveBack(key, began: began) }
 }

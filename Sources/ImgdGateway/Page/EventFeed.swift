@@ -97,9 +97,7 @@ final class EventFeed {
     publish(EventFrame.look(statistics, history, fetches: fetches, purges: purges))
   }
 
-  private func fail(_ error: GatewayError) {
-    publish(EventFrame.problem(error))
-  }
+  private func fail(_ error: GatewayError) { publish(EventFrame.problem(error)) }
 
   private func publish(_ event: [UInt8]) {
     isLooking = false

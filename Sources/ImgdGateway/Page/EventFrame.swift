@@ -12,17 +12,13 @@ enum EventFrame {
   }
 
   /// The daemon at this moment: all its counters, the newest sample, and the fetches under way.
-  static func look(
-    _ statistics: DaemonStatistics, _ history: TrafficHistory, fetches: Reply, purges: Bool
-  ) -> [UInt8] {
+  static func look(_ statistics: DaemonStatistics, _ history: TrafficHistory, fetches: Reply, purges: Bool) -> [UInt8] {
     event("look") { line in
       line.object { line in
         line.name("sample")
         history.writeLast(to: &line)
         line.field("purges", purges)
-        line.array("fetches") { line in
-          for fetch in fetches.objects("jobs") ?? [] { write(fetch, to: &line) }
-        }
+        line.array("fetches") { line in for fetch in fetches.objects("jobs") ?? [] { write(fetch, to: &line) } }
         line.field("more", fetches.text("cursor") != nil)
         line.name("stats")
         line.encoded(Array(statistics.reply.json.utf8))
@@ -37,8 +33,7 @@ enum EventFrame {
 
   private static func write(_ fetch: Reply, to line: inout JSONWriter) {
     line.object { line in
-      line.field(
-        "url", String(decoding: (fetch.text("url") ?? "").utf8.prefix(longestURL), as: UTF8.self))
+      line.field("url", String(decoding: (fetch.text("url") ?? "").utf8.prefix(longestURL), as: UTF8.self))
       line.field("receipt", fetch.text("receipt"))
       line.field("state", fetch.text("state"))
       for field: StaticString in ["received", "expected", "waiters", "age_ms"] {
@@ -47,9 +42,7 @@ enum EventFrame {
     }
   }
 
-  private static func event(
-    _ name: String, after head: String = "", _ fill: (inout JSONWriter) -> Void
-  ) -> [UInt8] {
+  private static func event(_ name: String, after head: String = "", _ fill: (inout JSONWriter) -> Void) -> [UInt8] {
     var writer = JSONWriter(appendingTo: Array("\(head)event: \(name)\ndata: ".utf8))
     fill(&writer)
     writer.newline()

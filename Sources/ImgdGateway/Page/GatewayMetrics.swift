@@ -7,8 +7,7 @@ enum GatewayMetrics {
   /// The whole exposition, with a newline at the end; without the daemon's metrics where it gives none.
   static func text(_ counters: GatewayCounters, of statistics: DaemonStatistics?) -> String {
     var page = statistics.map { Metrics.page(of: $0, by: "imgd-http") } ?? MetricsPage()
-    page.add(
-      "imgd_up", "gauge", "Whether the daemon answers", [([], statistics == nil ? 0 : 1)])
+    page.add("imgd_up", "gauge", "Whether the daemon answers", [([], statistics == nil ? 0 : 1)])
     add(counters, to: &page)
     return page.text + "\n"
   }
@@ -28,8 +27,6 @@ enum GatewayMetrics {
     page.add(
       "imgd_http_requests_total", "counter", "Requests answered, by the class of their status",
       server.answers.enumerated().map { ([("code", "\($0.offset + 1)xx")], Double($0.element)) })
-    for (name, kind, help, value) in single {
-      page.add("imgd_http_" + name, kind, help, [([], Double(value))])
-    }
+    for (name, kind, help, value) in single { page.add("imgd_http_" + name, kind, help, [([], Double(value))]) }
   }
 }

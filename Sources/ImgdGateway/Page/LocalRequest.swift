@@ -8,9 +8,7 @@ enum LocalRequest {
 
   static func isLocal(_ exchange: any HTTPExchange) -> Bool {
     let hosts = exchange.fields("Host")
-    guard hosts.count <= 1, marksOfProxies.allSatisfy({ exchange.fields($0).isEmpty }) else {
-      return false
-    }
+    guard hosts.count <= 1, marksOfProxies.allSatisfy({ exchange.fields($0).isEmpty }) else { return false }
     return hosts.first.map { $0.isEmpty || isThisMachine($0) } ?? true
   }
 
@@ -30,9 +28,7 @@ enum LocalRequest {
     return host == "localhost" || host.hasSuffix(".localhost") || isLoopback(host)
   }
 
-  private static func isPort(_ text: Substring) -> Bool {
-    text.utf8.allSatisfy(isDigit) && UInt16(text) != nil
-  }
+  private static func isPort(_ text: Substring) -> Bool { text.utf8.allSatisfy(isDigit) && UInt16(text) != nil }
 
   /// Whether a text is an address of 127.0.0.0/8, in four decimal numbers.
   private static func isLoopback(_ host: String) -> Bool {
@@ -41,7 +37,5 @@ enum LocalRequest {
     return numbers.allSatisfy { $0.utf8.allSatisfy(isDigit) && UInt8($0) != nil }
   }
 
-  private static func isDigit(_ byte: UInt8) -> Bool {
-    (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
-  }
+  private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
 }

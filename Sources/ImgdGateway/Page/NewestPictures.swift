@@ -35,16 +35,12 @@ final class NewestPictures {
   }
 
   /// Forgets the last answer: a purge may have removed some of its pictures.
-  func forget() {
-    newest = nil
-  }
+  func forget() { newest = nil }
 
   private func askDisk() {
     ask(.disk, limit: Self.wanted, after: place.candidate) { [unowned self] reply in
       let entries = reply.objects("entries") ?? []
-      guard place.isFound(by: entries.count, hasMore: reply.text("cursor") != nil) else {
-        return askDisk()
-      }
+      guard place.isFound(by: entries.count, hasMore: reply.text("cursor") != nil) else { return askDisk() }
       if entries.isEmpty { return askMemory() }
       finish(.success(Array(entries.reversed())))
     }
@@ -58,9 +54,7 @@ final class NewestPictures {
     }
   }
 
-  private func ask(
-    _ tier: Tier, limit: Int, after place: Int?, then: @escaping (Reply) -> Void
-  ) {
+  private func ask(_ tier: Tier, limit: Int, after place: Int?, then: @escaping (Reply) -> Void) {
     let page = PageRequest(limit: limit, cursor: place.map { String($0) })
     link.ask(.entries(EntriesRequest(tier: tier, page: page))) { [weak self] result in
       switch PageReply.of(result) {

@@ -8,13 +8,11 @@ struct PageAdmission {
   func check(_ route: PageRoute, _ exchange: any HTTPExchange) throws(GatewayError) {
     if route != .health { try checkVisitor(exchange) }
     guard route.takes(exchange.method) else {
-      throw GatewayError(
-        405, "method_not_allowed", "\(route.rawValue) takes \(route.methods) and nothing else")
+      throw GatewayError(405, "method_not_allowed", "\(route.rawValue) takes \(route.methods) and nothing else")
     }
     guard !route.isForThisSiteAlone || LocalRequest.isOfThisSite(exchange) else {
       throw GatewayError(
-        403, "not_allowed",
-        "another site has sent this request, and \(route.rawValue) is for the page")
+        403, "not_allowed", "another site has sent this request, and \(route.rawValue) is for the page")
     }
     if route == .purge { try checkToken(exchange) }
   }
@@ -25,22 +23,18 @@ struct PageAdmission {
     case .local where LocalRequest.isLocal(exchange): return
     case .local:
       throw GatewayError(
-        404, "not_found",
-        "the page is for requests to localhost that no proxy has forwarded: see Page= in imgd.conf(5)"
+        404, "not_found", "the page is for requests to localhost that no proxy has forwarded: see Page= in imgd.conf(5)"
       )
-    case .no:
-      throw GatewayError(404, "not_found", "there is no page here: see Page= in imgd.conf(5)")
+    case .no: throw GatewayError(404, "not_found", "there is no page here: see Page= in imgd.conf(5)")
     }
   }
 
   private func checkToken(_ exchange: any HTTPExchange) throws(GatewayError) {
     guard let token else {
-      throw GatewayError(
-        403, "not_allowed", "nothing is purged over HTTP: see TokenFile= in imgd.conf(5)")
+      throw GatewayError(403, "not_allowed", "nothing is purged over HTTP: see TokenFile= in imgd.conf(5)")
     }
     guard token.isIn(exchange.fields("Authorization")) else {
-      throw GatewayError(
-        403, "not_allowed", "a purge needs Authorization: Bearer, and the token of TokenFile=")
+      throw GatewayError(403, "not_allowed", "a purge needs Authorization: Bearer, and the token of TokenFile=")
     }
   }
 }

@@ -6,24 +6,19 @@ enum PageAnswer {
 
   /// Only the page itself may read, frame or embed an answer, and nobody may keep it.
   static let common: Fields = [
-    ("X-Content-Type-Options", "nosniff"), ("X-Frame-Options", "DENY"),
-    ("Referrer-Policy", "no-referrer"), ("Cross-Origin-Resource-Policy", "same-origin"),
+    ("X-Content-Type-Options", "nosniff"), ("X-Frame-Options", "DENY"), ("Referrer-Policy", "no-referrer"),
+    ("Cross-Origin-Resource-Policy", "same-origin"),
   ]
 
   /// An answer with a body of bytes, which is not to be kept.
-  static func bytes(
-    _ bytes: [UInt8], type: String, status: Int = 200, _ further: Fields = []
-  ) -> HTTPResponse {
+  static func bytes(_ bytes: [UInt8], type: String, status: Int = 200, _ further: Fields = []) -> HTTPResponse {
     HTTPResponse(
-      status: status,
-      fields: [("Content-Type", type), ("Cache-Control", "no-store")] + common + further,
+      status: status, fields: [("Content-Type", type), ("Cache-Control", "no-store")] + common + further,
       body: .bytes(bytes))
   }
 
   /// An object of JSON, whose fields `fill` writes.
-  static func json(
-    status: Int = 200, _ further: Fields = [], _ fill: (inout JSONWriter) -> Void
-  ) -> HTTPResponse {
+  static func json(status: Int = 200, _ further: Fields = [], _ fill: (inout JSONWriter) -> Void) -> HTTPResponse {
     var writer = JSONWriter()
     writer.object(fill)
     writer.newline()

@@ -40,11 +40,8 @@ struct PageDocument {
   private static func sources(of name: String, in text: String) -> String {
     let opening = "<\(name)>"
     let closing = "</\(name)>"
-    return text.split(separator: opening, omittingEmptySubsequences: false).dropFirst().compactMap {
-      rest in
-      rest.firstRange(of: closing).map {
-        "'sha256-\(digest(of: Array(rest[..<$0.lowerBound].utf8)))'"
-      }
+    return text.split(separator: opening, omittingEmptySubsequences: false).dropFirst().compactMap { rest in
+      rest.firstRange(of: closing).map { "'sha256-\(digest(of: Array(rest[..<$0.lowerBound].utf8)))'" }
     }.joined(separator: " ")
   }
 

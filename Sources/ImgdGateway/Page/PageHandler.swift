@@ -14,9 +14,8 @@ package final class PageHandler {
   private let newest: NewestPictures
 
   package init(
-    link: DaemonLink, on loop: EventLoop, access: GatewayConfiguration.PageAccess,
-    token: PurgeToken?, onPurge: @escaping () -> Void = {},
-    counters: @escaping () -> GatewayCounters
+    link: DaemonLink, on loop: EventLoop, access: GatewayConfiguration.PageAccess, token: PurgeToken?,
+    onPurge: @escaping () -> Void = {}, counters: @escaping () -> GatewayCounters
   ) {
     self.link = link
     self.loop = loop
@@ -28,9 +27,7 @@ package final class PageHandler {
   }
 
   /// Begins to gather the history that a newly opened page shows, unless nobody may open one.
-  package func gatherPast() {
-    if admission.access != .no { feed.begin() }
-  }
+  package func gatherPast() { if admission.access != .no { feed.begin() } }
 
   /// Answers a request, now or later; false if its target does not belong to the page. The work of decoders is charged
   /// to `share`.
@@ -51,9 +48,9 @@ package final class PageHandler {
 
   // MARK: Routes
 
-  private func carryOut(
-    _ route: PageRoute, _ query: PageQuery, _ exchange: any HTTPExchange, _ share: String?
-  ) throws(GatewayError) {
+  private func carryOut(_ route: PageRoute, _ query: PageQuery, _ exchange: any HTTPExchange, _ share: String?)
+    throws(GatewayError)
+  {
     switch route {
     case .page: exchange.answer(document.response)
     case .icon: exchange.answer(PageDocument.icon())
@@ -70,9 +67,7 @@ package final class PageHandler {
     }
   }
 
-  private static func finish(
-    _ exchange: any HTTPExchange, _ result: Result<HTTPResponse, GatewayError>
-  ) {
+  private static func finish(_ exchange: any HTTPExchange, _ result: Result<HTTPResponse, GatewayError>) {
     switch result {
     case .success(let response): exchange.answer(response)
     case .failure(let error): exchange.answer(PageAnswer.refusal(error))
@@ -82,16 +77,13 @@ package final class PageHandler {
   private func watch(_ exchange: any HTTPExchange) throws(GatewayError) {
     let fields = [("Content-Type", "text/event-stream"), ("Cache-Control", "no-store")]
     guard exchange.method == .get else {
-      return exchange.answer(
-        HTTPResponse(status: 200, fields: fields + PageAnswer.common, body: .bytes([])))
+      return exchange.answer(HTTPResponse(status: 200, fields: fields + PageAnswer.common, body: .bytes([])))
     }
     guard let stream = feed.addViewer() else {
       throw GatewayError(
-        503, "too_many_requests", "\(EventFeed.mostViewers) have the page open already",
-        isRetryable: true)
+        503, "too_many_requests", "\(EventFeed.mostViewers) have the page open already", isRetryable: true)
     }
-    exchange.answer(
-      HTTPResponse(status: 200, fields: fields + PageAnswer.common, body: .stream(stream)))
+    exchange.answer(HTTPResponse(status: 200, fields: fields + PageAnswer.common, body: .stream(stream)))
   }
 
   private func search(_ text: String, _ exchange: any HTTPExchange) {
@@ -111,9 +103,7 @@ package final class PageHandler {
     }
   }
 
-  private func show(
-    _ picture: PagePicture, of url: String, _ exchange: any HTTPExchange, _ share: String?
-  ) {
+  private func show(_ picture: PagePicture, of url: String, _ exchange: any HTTPExchange, _ share: String?) {
     let request = picture.request(url, share: share)
     let call = link.ask(.fetch(request), within: .seconds(15)) { result in
       exchange.onLeave = nil
@@ -122,9 +112,9 @@ package final class PageHandler {
     exchange.onLeave = { call.cancel() }
   }
 
-  private static func picture(
-    _ result: Result<DaemonAnswer, ConnectionProblem>, _ tags: [String]
-  ) -> Result<HTTPResponse, GatewayError> {
+  private static func picture(_ result: Result<DaemonAnswer, ConnectionProblem>, _ tags: [String]) -> Result<
+    HTTPResponse, GatewayError
+  > {
     PageReply.of(result).flatMap { _ in
       let response = (try? result.get()).flatMap { PagePicture.response(to: $0, known: tags) }
       guard let response else {
@@ -140,9 +130,7 @@ package final class PageHandler {
       onPurge()
       Self.finish(
         exchange,
-        PageReply.of(result).map { reply in
-          PageAnswer.json { $0.field("removed", reply.flag("removed") ?? false) }
-        })
+        PageReply.of(result).map { reply in PageAnswer.json { $0.field("removed", reply.flag("removed") ?? false) } })
     }
   }
 
@@ -160,8 +148,7 @@ package final class PageHandler {
     link.ask(.ping, within: .seconds(2)) { result in
       guard case .success = PageReply.of(result) else {
         return exchange.answer(
-          PageAnswer.refusal(
-            GatewayError(503, "unavailable", "the daemon does not answer", isRetryable: true)))
+          PageAnswer.refusal(GatewayError(503, "unavailable", "the daemon does not answer", isRetryable: true)))
       }
       exchange.answer(PageAnswer.json { $0.field("status", "ok") })
     }

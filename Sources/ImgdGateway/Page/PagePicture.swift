@@ -35,8 +35,8 @@ enum PagePicture {
 
   /// The answer to a browser, which keeps the picture for a minute.
   static func response(to answer: DaemonAnswer, known tags: [String]) -> HTTPResponse? {
-    guard let picture = answer.takeDescriptor(), let length = answer.reply.number("bytes"),
-      length > 0, let type = answer.reply.text("type")
+    guard let picture = answer.takeDescriptor(), let length = answer.reply.number("bytes"), length > 0,
+      let type = answer.reply.text("type")
     else { return nil }
     let checksum = answer.reply.objects("fds")?.first?.text("checksum")
     let tag = checksum.map { "\"\($0)\"" }
@@ -48,7 +48,6 @@ enum PagePicture {
     }
     fields.append(("Content-Type", type))
     fields.append(("Content-Security-Policy", "default-src 'none'; sandbox"))
-    return HTTPResponse(
-      status: 200, fields: fields + PageAnswer.common, body: .file(0..<length), of: picture)
+    return HTTPResponse(status: 200, fields: fields + PageAnswer.common, body: .file(0..<length), of: picture)
   }
 }

@@ -4,9 +4,7 @@ struct PageQuery {
 
   private let target: RequestTarget
 
-  init(_ target: String) {
-    self.target = RequestTarget(target)
-  }
+  init(_ target: String) { self.target = RequestTarget(target) }
 
   var path: String { String(target.path) }
 
@@ -17,8 +15,7 @@ struct PageQuery {
       throw .badRequest("write \(path)?\(name)=VALUE, with nothing before or after it", field: name)
     }
     guard let text = Self.decoded(value), !text.isEmpty else {
-      throw .badRequest(
-        "the value of \(name) is empty, or not UTF-8 with well-formed escapes", field: name)
+      throw .badRequest("the value of \(name) is empty, or not UTF-8 with well-formed escapes", field: name)
     }
     guard text.utf8.count <= Self.longest else {
       throw .badRequest("the value of \(name) is longer than \(Self.longest) bytes", field: name)
@@ -27,9 +24,7 @@ struct PageQuery {
   }
 
   private static func decoded(_ value: Substring) -> String? {
-    guard let bytes = PercentEncoding.decoded(value, plusIsBlank: true), !bytes.contains(0) else {
-      return nil
-    }
+    guard let bytes = PercentEncoding.decoded(value, plusIsBlank: true), !bytes.contains(0) else { return nil }
     return String(validating: bytes, as: UTF8.self)
   }
 }

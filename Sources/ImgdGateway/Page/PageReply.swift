@@ -15,8 +15,8 @@ enum PageReply {
   private static func refusal(in reply: Reply) -> GatewayError {
     let code = reply.errorCode ?? "internal"
     return GatewayError(
-      status(of: ReplyCode(rawValue: code) ?? .internal), code,
-      reply.errorMessage ?? "the daemon gave no reason", isRetryable: reply.isRetryable)
+      status(of: ReplyCode(rawValue: code) ?? .internal), code, reply.errorMessage ?? "the daemon gave no reason",
+      isRetryable: reply.isRetryable)
   }
 
   /// The page shows only what is in the cache: for the page, any other picture does not exist.

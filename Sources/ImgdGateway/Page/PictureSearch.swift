@@ -13,24 +13,16 @@ final class PictureSearch {
   private var entries: [Reply] = []
   private var hasMore = false
 
-  private init(
-    _ text: String, _ link: DaemonLink,
-    done: @escaping (Result<HTTPResponse, GatewayError>) -> Void
-  ) {
+  private init(_ text: String, _ link: DaemonLink, done: @escaping (Result<HTTPResponse, GatewayError>) -> Void) {
     self.link = link
     self.done = done
     rest = Tier.allCases.flatMap { tier in
-      Self.prefixes(text).reversed().map {
-        EntriesRequest(tier: tier, prefix: $0, page: PageRequest(limit: Self.most))
-      }
+      Self.prefixes(text).reversed().map { EntriesRequest(tier: tier, prefix: $0, page: PageRequest(limit: Self.most)) }
     }
   }
 
   /// Asks for page after page, and calls back with what was found.
-  static func begin(
-    _ text: String, _ link: DaemonLink,
-    done: @escaping (Result<HTTPResponse, GatewayError>) -> Void
-  ) {
+  static func begin(_ text: String, _ link: DaemonLink, done: @escaping (Result<HTTPResponse, GatewayError>) -> Void) {
     PictureSearch(text, link, done: done).askForNextPage()
   }
 

@@ -25,8 +25,7 @@ struct TrafficHistory {
     samples.append(
       Sample(
         time: time, process: statistics.number("process", "pid"), hits: statistics.hits,
-        lookups: statistics.lookups("memory"),
-        received: statistics.number("downloads", "bytes_received")))
+        lookups: statistics.lookups("memory"), received: statistics.number("downloads", "bytes_received")))
   }
 
   /// An array with one array for each sample: time, process, hits, look-ups, bytes received.
@@ -44,9 +43,7 @@ struct TrafficHistory {
 
   private static func write(_ sample: Sample, to line: inout JSONWriter) {
     line.beginArray()
-    for number in [sample.time, sample.process, sample.hits, sample.lookups, sample.received] {
-      line.value(number)
-    }
+    for number in [sample.time, sample.process, sample.hits, sample.lookups, sample.received] { line.value(number) }
     line.endArray()
   }
 }

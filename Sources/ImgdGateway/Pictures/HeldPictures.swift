@@ -88,9 +88,7 @@ final class HeldPictures {
   /// Holds a picture that other clients may be given as well.
   func keep(_ picture: HeldPicture, as place: Place) {
     let facts = picture.headers.facts
-    guard facts.mayBeKept, facts.freshFor > 0, place.key.line.count <= Self.longestLine else {
-      return
-    }
+    guard facts.mayBeKept, facts.freshFor > 0, place.key.line.count <= Self.longestLine else { return }
     lastUse = loop.now
     guard isTold else { return listen() }
     removeEnded()
@@ -155,8 +153,7 @@ final class HeldPictures {
         // Pictures that were asked for earlier may have been purged before the subscription.
         drop()
         isTold = true
-      },
-      onEvent: { [unowned self] in receive($0) },
+      }, onEvent: { [unowned self] in receive($0) },
       onLost: { [unowned self] in
         events = nil
         isTold = false

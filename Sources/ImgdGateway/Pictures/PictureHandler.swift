@@ -18,8 +18,7 @@ package final class PictureHandler {
 
   /// `timeout` is what a picture may take; `wallSeconds` is the time in seconds since 1970, for dates.
   package init(
-    link: DaemonLink, on loop: EventLoop, timeout: Duration,
-    wallSeconds: @escaping () -> Int64 = { WallClock.seconds }
+    link: DaemonLink, on loop: EventLoop, timeout: Duration, wallSeconds: @escaping () -> Int64 = { WallClock.seconds }
   ) {
     self.link = link
     self.loop = loop
@@ -32,9 +31,7 @@ package final class PictureHandler {
   package func forgetHeld() { held.drop() }
 
   /// Answers a request, unless its client leaves first. The work of decoders is charged to `share`.
-  package func fetch(
-    _ request: PictureRequest, for exchange: any HTTPExchange, share: String? = nil
-  ) {
+  package func fetch(_ request: PictureRequest, for exchange: any HTTPExchange, share: String? = nil) {
     let fetch = PictureFetch(request, for: exchange, share: share)
     guard exchange.method == .get || exchange.method == .head else {
       return settle(fetch, with: ErrorAnswer(.methodNotAllowed), adding: [("Allow", "GET, HEAD")])
@@ -42,15 +39,13 @@ package final class PictureHandler {
     guard request.negotiatesFormat else { return begin(fetch, as: request.form.format) }
     if let encoders = link.encoders { return begin(fetch, as: fetch.choice(of: encoders)) }
     expect(fetch)
-    link.learnEncoders { [unowned self] encoders in
-      if !fetch.hasEnded { begin(fetch, as: fetch.choice(of: encoders)) }
+    link.learnEncoders { [unowned self] encoders in if !fetch.hasEnded { begin(fetch, as: fetch.choice(of: encoders)) }
     }
   }
 
   private func begin(_ fetch: PictureFetch, as format: OutputFormat) {
     var request = fetch.request.fetch(as: format, timeout: timeout)
-    let key = HeldPictures.Key(
-      Request.fetch(request).line(), varies: fetch.varies, expires: fetch.request.expires)
+    let key = HeldPictures.Key(Request.fetch(request).line(), varies: fetch.varies, expires: fetch.request.expires)
     if !fetch.mayWantPart, let picture = held.find(key, at: loop.now) {
       counters.heldHits += 1
       return answer(fetch, picture.headers) { picture.response }
@@ -65,31 +60,22 @@ package final class PictureHandler {
   }
 
   /// Gives the fetch up if its client leaves.
-  private func expect(_ fetch: PictureFetch) {
-    fetch.exchange.onLeave = { fetch.letGo() }
-  }
+  private func expect(_ fetch: PictureFetch) { fetch.exchange.onLeave = { fetch.letGo() } }
 
   // MARK: Answers
 
-  private func receive(
-    _ outcome: DaemonLink.Outcome, for fetch: PictureFetch, as place: HeldPictures.Place
-  ) {
+  private func receive(_ outcome: DaemonLink.Outcome, for fetch: PictureFetch, as place: HeldPictures.Place) {
     let answer: DaemonAnswer
     switch outcome {
     case .success(let told): answer = told
     case .failure(.silent): return settle(fetch, with: .silent)
     case .failure: return settle(fetch, with: .unreachable)
     }
-    guard answer.reply.succeeded == true else {
-      return settle(fetch, with: ErrorAnswer(answer.reply))
-    }
+    guard answer.reply.succeeded == true else { return settle(fetch, with: ErrorAnswer(answer.reply)) }
     // A process without room for a descriptor receives none.
-    guard let facts = PictureFacts(answer.reply), answer.hasDescriptor else {
-      return settle(fetch, with: .unreachable)
-    }
+    guard let facts = PictureFacts(answer.reply), answer.hasDescriptor else { return settle(fetch, with: .unreachable) }
     let headers = PictureHeaders(
-      facts: facts, own: fetch.ownFields,
-      mostFresh: fetch.request.expires.map { $0 - Int(wallSeconds()) })
+      facts: facts, own: fetch.ownFields, mostFresh: fetch.request.expires.map { $0 - Int(wallSeconds()) })
     let part = { headers.partResponse($0, answer.takeDescriptor()) }
     self.answer(fetch, headers, part: part) {
       let response = headers.wholeResponse(answer.takeDescriptor())
@@ -125,11 +111,8 @@ package final class PictureHandler {
   }
 
   private func settle(
-    _ fetch: PictureFetch, with error: ErrorAnswer,
-    adding fields: [(name: String, value: String)] = []
-  ) {
-    settle(fetch, with: error.response(adding: fields + fetch.ownFields))
-  }
+    _ fetch: PictureFetch, with error: ErrorAnswer, adding fields: [(name: String, value: String)] = []
+  ) { settle(fetch, with: error.response(adding: fields + fetch.ownFields)) }
 
   private func settle(_ fetch: PictureFetch, with response: HTTPResponse, bytes: Int = 0) {
     guard !fetch.hasEnded else { return }
@@ -146,13 +129,10 @@ extension GatewayError {
   }
 
   fileprivate static var preconditionFailed: GatewayError {
-    GatewayError(
-      412, "precondition_failed",
-      "the picture is not the one that If-Match or If-Unmodified-Since names")
+    GatewayError(412, "precondition_failed", "the picture is not the one that If-Match or If-Unmodified-Since names")
   }
 
   fileprivate static func rangeNotSatisfiable(of bytes: Int) -> GatewayError {
-    GatewayError(
-      416, "range_not_satisfiable", "the picture has \(bytes) bytes, none of which Range names")
+    GatewayError(416, "range_not_satisfiable", "the picture has \(bytes) bytes, none of which Range names")
   }
 }

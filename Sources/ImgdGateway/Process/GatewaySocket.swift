@@ -17,9 +17,7 @@ package struct GatewaySocket {
   package init(_ environment: SystemdEnvironment) {
     let inherited = environment.inherited
     // Programs other than systemd that pass sockets may give them no name.
-    let own =
-      inherited.first { $0.name == Self.name }
-      ?? inherited.first { $0.name == InheritedDescriptor.noName }
+    let own = inherited.first { $0.name == Self.name } ?? inherited.first { $0.name == InheritedDescriptor.noName }
     descriptor = own?.number
     for other in inherited where other != own {
       Log.warning(
@@ -53,8 +51,6 @@ package struct GatewaySocket {
   func turnAway(because reason: String) {
     SystemdNotifier().send(.status(reason))
     guard let descriptor, let listener = try? HTTPListener(adopting: descriptor) else { return }
-    for _ in 0..<Self.most {
-      guard case .client = listener.socket.accept() else { return }
-    }
+    for _ in 0..<Self.most { guard case .client = listener.socket.accept() else { return } }
   }
 }

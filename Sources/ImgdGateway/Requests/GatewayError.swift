@@ -12,10 +12,7 @@ package struct GatewayError: Error, Equatable {
   /// The query parameter or option that is wrong.
   package var field: String?
 
-  package init(
-    _ status: Int, _ code: String, _ message: String, isRetryable: Bool = false,
-    field: String? = nil
-  ) {
+  package init(_ status: Int, _ code: String, _ message: String, isRetryable: Bool = false, field: String? = nil) {
     self.status = status
     self.code = code
     self.message = message

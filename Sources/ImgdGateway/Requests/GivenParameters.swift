@@ -27,8 +27,7 @@ struct GivenParameters {
     case .crop: form.crop = try value.word()
     case .enlarge: form.enlarge = try value.flag()
     case .format: form.format = try value.word()
-    case .quality:
-      form.quality = try value.integer(WireLimits.quality, "a whole number from 1 to 100")
+    case .quality: form.quality = try value.integer(WireLimits.quality, "a whole number from 1 to 100")
     case .dpr: form.density = try value.density()
     case .preset: presetName = try value.something("the name of a preset")
     case .expires: expires = try value.integer(0...Int.max, "seconds since 1970")

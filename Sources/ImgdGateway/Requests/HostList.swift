@@ -10,9 +10,7 @@ package struct HostList: Sendable {
   }
 
   /// Whether a word of `Allow=` is `*` or a host without a port.
-  package static func takes(_ name: String) -> Bool {
-    name == "*" || URLHost(named: name) != nil
-  }
+  package static func takes(_ name: String) -> Bool { name == "*" || URLHost(named: name) != nil }
 
   /// Whether the list has the host, or a domain above it.
   package func contains(_ host: URLHost) -> Bool {

@@ -9,9 +9,9 @@ struct ParameterValue {
   let text: String
 
   func integer(_ range: ClosedRange<Int>, _ kind: String) throws(GatewayError) -> Int {
-    guard !text.isEmpty, text.utf8.allSatisfy({ 48...57 ~= $0 }), let number = Int(text),
-      range.contains(number)
-    else { throw wrong(kind) }
+    guard !text.isEmpty, text.utf8.allSatisfy({ 48...57 ~= $0 }), let number = Int(text), range.contains(number) else {
+      throw wrong(kind)
+    }
     return number
   }
 
@@ -31,16 +31,14 @@ struct ParameterValue {
   /// A decimal number from 1 to 8.
   func density() throws(GatewayError) -> Double {
     // Browsers write up to 17 digits.
-    guard text.utf8.count <= 24, text.utf8.allSatisfy({ 48...57 ~= $0 || $0 == 46 }),
-      let number = Double(text), 1...8 ~= number
+    guard text.utf8.count <= 24, text.utf8.allSatisfy({ 48...57 ~= $0 || $0 == 46 }), let number = Double(text),
+      1...8 ~= number
     else { throw wrong("a number from 1 to 8, such as 1.5") }
     return number
   }
 
   func word<Word: RawRepresentable<String> & CaseIterable>() throws(GatewayError) -> Word {
-    guard let word = Word(rawValue: text) else {
-      throw wrong(among: Word.allCases.map { $0.rawValue })
-    }
+    guard let word = Word(rawValue: text) else { throw wrong(among: Word.allCases.map { $0.rawValue }) }
     return word
   }
 
@@ -65,7 +63,5 @@ struct ParameterValue {
       : refusal("\"\(name)\" was \"\(Excerpt.of(text))\"; it takes \(wanted)")
   }
 
-  func refusal(_ message: String) -> GatewayError {
-    .badRequest(message, field: field)
-  }
+  func refusal(_ message: String) -> GatewayError { .badRequest(message, field: field) }
 }

@@ -16,8 +16,7 @@ struct PathForm {
     guard isPicture(RequestTarget(raw).path) else { return nil }
     var form = PathForm(raw)
     let source = try form.takeAll()
-    return ParsedRequest(
-      form.given, source, signature: form.signature, signedText: form.signedText)
+    return ParsedRequest(form.given, source, signature: form.signature, signedText: form.signedText)
   }
 
   private static let plain = "plain"
@@ -32,8 +31,7 @@ struct PathForm {
     let (first, after) = steps.cut(at: UInt8(ascii: "/"))
     if isStep(first) { return true }
     guard !first.isEmpty, let second = after?.cut(at: UInt8(ascii: "/")).head else { return false }
-    return isStep(second) || none.contains(String(first))
-      || second.utf8.starts(with: encoded.utf8)
+    return isStep(second) || none.contains(String(first)) || second.utf8.starts(with: encoded.utf8)
   }
 
   /// Whether a segment is an option, or the word before the URL; any other may be a signature.
@@ -74,24 +72,21 @@ struct PathForm {
     try readArguments(arguments ?? "", of: option)
   }
 
-  private mutating func readArguments(_ text: Substring, of option: PathOption) throws(GatewayError)
-  {
+  private mutating func readArguments(_ text: Substring, of option: PathOption) throws(GatewayError) {
     let parameters = option.parameters
     var rest: Substring? = text
     for parameter in parameters {
       guard let (argument, after) = rest?.cut(at: UInt8(ascii: ":")) else { return }
       rest = after
       if argument.isEmpty, parameters.count > 1 { continue }
-      let value = ParameterValue(
-        name: option.name(of: parameter), field: option.rawValue, text: String(argument))
+      let value = ParameterValue(name: option.name(of: parameter), field: option.rawValue, text: String(argument))
       guard let value = try parameter.translated(value) else { continue }
       try given.read(parameter, value)
     }
     if let rest {
       throw .badRequest(
         "the option \"\(option.rawValue)\" has \"\(Excerpt.of(String(rest)))\" after its last argument;"
-          + " it takes \(parameters.map { option.name(of: $0) }.joined(separator: ", "))",
-        field: option.rawValue)
+          + " it takes \(parameters.map { option.name(of: $0) }.joined(separator: ", "))", field: option.rawValue)
     }
   }
 
@@ -102,8 +97,7 @@ struct PathForm {
     let url = try takeExtension(of: text)
     guard let decoded = PercentEncoding.decoded(url) else {
       throw GatewayError(
-        400, "bad_url",
-        "the URL behind \"plain/\" has a % without two hexadecimal digits; a % is written %25",
+        400, "bad_url", "the URL behind \"plain/\" has a % without two hexadecimal digits; a % is written %25",
         field: "url")
     }
     containOpenSide()
@@ -146,8 +140,7 @@ struct PathForm {
     let advice = meant.map { ": did you mean \"\($0)\"?" } ?? "."
     let names = PathOption.names.joined(separator: ", ")
     return .badRequest(
-      "there is no option \"\(Excerpt.of(name))\"\(advice) The options are \(names)",
-      field: Excerpt.of(name))
+      "there is no option \"\(Excerpt.of(name))\"\(advice) The options are \(names)", field: Excerpt.of(name))
   }
 
   private static func noStep(_ segment: Substring) -> GatewayError {

@@ -8,9 +8,7 @@ enum PathOption: String, CaseIterable {
   case cachebuster
 
   private static let byName: [String: PathOption] = Dictionary(
-    uniqueKeysWithValues: allCases.flatMap { option in
-      ([option.rawValue] + option.shortNames).map { ($0, option) }
-    })
+    uniqueKeysWithValues: allCases.flatMap { option in ([option.rawValue] + option.shortNames).map { ($0, option) } })
 
   /// The name of each option, with the short ones.
   static let names = allCases.map { ([$0.rawValue] + $0.shortNames).joined(separator: "|") }
@@ -55,8 +53,7 @@ extension PictureParameter {
   func translated(_ argument: ParameterValue) throws(GatewayError) -> ParameterValue? {
     switch self {
     case .width, .height: return argument.text == "0" ? nil : argument
-    case .fit:
-      return try argument.translated(by: ["fit": "contain", "fill": "cover", "force": "fill"])
+    case .fit: return try argument.translated(by: ["fit": "contain", "fill": "cover", "force": "fill"])
     case .crop: return try argument.translated(by: ["ce": "centre", "sm": "attention"])
     case .enlarge:
       return try argument.translated(by: [
@@ -68,12 +65,8 @@ extension PictureParameter {
 }
 
 extension ParameterValue {
-  fileprivate func translated(
-    by words: KeyValuePairs<String, String>
-  ) throws(GatewayError) -> ParameterValue {
-    guard let word = words.first(where: { $0.key == text }) else {
-      throw wrong(alternatives(words.map { $0.key }))
-    }
+  fileprivate func translated(by words: KeyValuePairs<String, String>) throws(GatewayError) -> ParameterValue {
+    guard let word = words.first(where: { $0.key == text }) else { throw wrong(alternatives(words.map { $0.key })) }
     return ParameterValue(name: name, field: field, text: word.value)
   }
 }

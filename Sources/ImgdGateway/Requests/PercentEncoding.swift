@@ -10,9 +10,9 @@ enum PercentEncoding {
     while let byte = rest.next() {
       switch byte {
       case UInt8(ascii: "%"):
-        guard let high = rest.next().flatMap(Hexadecimal.value),
-          let low = rest.next().flatMap(Hexadecimal.value)
-        else { return nil }
+        guard let high = rest.next().flatMap(Hexadecimal.value), let low = rest.next().flatMap(Hexadecimal.value) else {
+          return nil
+        }
         bytes.append(high << 4 | low)
       case UInt8(ascii: "+") where plusIsBlank: bytes.append(UInt8(ascii: " "))
       default: bytes.append(byte)
@@ -23,8 +23,7 @@ enum PercentEncoding {
 
   /// Whether an escape begins at the place.
   static func isEscape(_ bytes: [UInt8], at place: Int) -> Bool {
-    bytes.count - place > 2 && bytes[place] == UInt8(ascii: "%")
-      && Hexadecimal.value(of: bytes[place + 1]) != nil
+    bytes.count - place > 2 && bytes[place] == UInt8(ascii: "%") && Hexadecimal.value(of: bytes[place + 1]) != nil
       && Hexadecimal.value(of: bytes[place + 2]) != nil
   }
 

@@ -28,9 +28,8 @@ package struct PictureAccess {
     }
     if let expires = parsed.expires, now > expires {
       throw GatewayError(
-        403, "expired",
-        "the target was good until \(expires) (seconds since 1970): ask for a new one",
-        field: "expires")
+        403, "expired", "the target was good until \(expires) (seconds since 1970): ask for a new one", field: "expires"
+      )
     }
     var request = try form(of: parsed).request(for: parsed.source.text)
     request.expires = parsed.expires
@@ -44,8 +43,7 @@ package struct PictureAccess {
       ? "there is no key for it: set KeyFile=, or leave the signature out"
       : "it takes base64url of HMAC-SHA256, by a key of KeyFile=, of the target as it is sent"
     throw GatewayError(
-      403, "bad_signature", "the signature \"\(Excerpt.of(signature))\" is not right: \(reason)",
-      field: "signature")
+      403, "bad_signature", "the signature \"\(Excerpt.of(signature))\" is not right: \(reason)", field: "signature")
   }
 
   private func check(_ host: URLHost) throws(GatewayError) {
@@ -57,9 +55,7 @@ package struct PictureAccess {
   }
 
   private func form(of parsed: ParsedRequest) throws(GatewayError) -> WantedForm {
-    if onlyPresets, parsed.form != WantedForm() {
-      throw presetsAlone("the target names a form of its own")
-    }
+    if onlyPresets, parsed.form != WantedForm() { throw presetsAlone("the target names a form of its own") }
     guard let name = parsed.presetName else {
       if onlyPresets { throw presetsAlone("the target names no preset") }
       return parsed.form
@@ -70,8 +66,7 @@ package struct PictureAccess {
 
   private func presetsAlone(_ problem: String) -> GatewayError {
     GatewayError(
-      403, "not_allowed",
-      "\(problem), and with OnlyPresets=yes each takes the name of a preset and nothing else",
+      403, "not_allowed", "\(problem), and with OnlyPresets=yes each takes the name of a preset and nothing else",
       field: "preset")
   }
 

@@ -33,23 +33,17 @@ struct QueryForm {
     let parameter = try parameter(named: text(name, of: nil))
     if parameter == .signature {
       guard isLast else {
-        throw .badRequest(
-          "\"signature\" is not the last parameter, and signs those before it",
-          field: "signature")
+        throw .badRequest("\"signature\" is not the last parameter, and signs those before it", field: "signature")
       }
       signedText = raw[..<raw.utf8.index(before: piece.startIndex)]
     }
     let text = try text(value ?? "", of: parameter)
-    try given.read(
-      parameter,
-      ParameterValue(name: parameter.rawValue, field: parameter.rawValue, text: text))
+    try given.read(parameter, ParameterValue(name: parameter.rawValue, field: parameter.rawValue, text: text))
   }
 
   private func parsed() throws(GatewayError) -> ParsedRequest {
     guard let source = given.source else {
-      throw .badRequest(
-        "\"url\" is missing: a picture is /fetch?url=https%3A%2F%2Fhost%2Fpath",
-        field: "url")
+      throw .badRequest("\"url\" is missing: a picture is /fetch?url=https%3A%2F%2Fhost%2Fpath", field: "url")
     }
     return ParsedRequest(given, source, signature: given.signature, signedText: signedText)
   }
@@ -60,15 +54,11 @@ struct QueryForm {
     let advice =
       nearestName(to: name, among: names).map { ": did you mean \"\($0)\"?" }
       ?? "; it has \(names.joined(separator: ", ")). An & in the URL is written %26"
-    throw .badRequest(
-      "/fetch has no parameter \"\(Excerpt.of(name))\"\(advice)",
-      field: Excerpt.of(name))
+    throw .badRequest("/fetch has no parameter \"\(Excerpt.of(name))\"\(advice)", field: Excerpt.of(name))
   }
 
   /// The text that a name or a value stands for.
-  private func text(
-    _ escaped: Substring, of parameter: PictureParameter?
-  ) throws(GatewayError) -> String {
+  private func text(_ escaped: Substring, of parameter: PictureParameter?) throws(GatewayError) -> String {
     guard let bytes = PercentEncoding.decoded(escaped, plusIsBlank: true), !bytes.contains(0),
       let text = String(validating: bytes, as: UTF8.self)
     else {

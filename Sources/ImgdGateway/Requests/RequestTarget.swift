@@ -4,9 +4,7 @@ package struct RequestTarget {
   /// The text after the question mark; nil without one.
   package let query: Substring?
 
-  package init(_ raw: String) {
-    (path, query) = raw[...].cut(at: UInt8(ascii: "?"))
-  }
+  package init(_ raw: String) { (path, query) = raw[...].cut(at: UInt8(ascii: "?")) }
 }
 
 extension Substring {

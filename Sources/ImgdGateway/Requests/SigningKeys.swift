@@ -11,26 +11,22 @@ package struct SigningKeys: Sendable {
 
   private let keys: [[UInt8]]
 
-  private init(keys: [[UInt8]]) {
-    self.keys = keys
-  }
+  private init(keys: [[UInt8]]) { self.keys = keys }
 
   /// Reads one key per line; blank lines and those that begin with `#` are skipped.
   package init(lines: [UInt8]) throws(SecretFileProblem) {
     // Blanks around a key are not seen in an editor.
-    keys = lines.split(separator: UInt8(ascii: "\n")).map { Array($0.trimmed(of: " \t\r")) }
-      .filter { !$0.isEmpty && $0.first != UInt8(ascii: "#") }
+    keys = lines.split(separator: UInt8(ascii: "\n")).map { Array($0.trimmed(of: " \t\r")) }.filter {
+      !$0.isEmpty && $0.first != UInt8(ascii: "#")
+    }
     if let short = keys.firstIndex(where: { $0.count < Self.shortest }) {
       throw SecretFileProblem(
-        message:
-          "key \(short + 1) of HTTP-Gateway.KeyFile= has \(keys[short].count) bytes, and needs at least"
+        message: "key \(short + 1) of HTTP-Gateway.KeyFile= has \(keys[short].count) bytes, and needs at least"
           + " \(Self.shortest): openssl rand -hex 32 makes one")
     }
     guard 1...Self.most ~= keys.count else {
       throw SecretFileProblem(
-        message:
-          "HTTP-Gateway.KeyFile= has \(keys.count) keys, where 1 to \(Self.most) are allowed, one on each line"
-      )
+        message: "HTTP-Gateway.KeyFile= has \(keys.count) keys, where 1 to \(Self.most) are allowed, one on each line")
     }
   }
 

@@ -26,12 +26,9 @@ package struct SourceURL: Equatable, Sendable {
     bytes.reserveCapacity(decoded.count)
     for (place, byte) in decoded.enumerated() {
       switch byte {
-      case 0..<0x20, 0x7f:
-        throw wrong("the URL must not have control characters, and has byte \(byte)")
+      case 0..<0x20, 0x7f: throw wrong("the URL must not have control characters, and has byte \(byte)")
       case UInt8(ascii: "#"):
-        throw wrong(
-          "the URL has a fragment, which no origin is sent: leave out \"#\", or write %23 in the URL"
-        )
+        throw wrong("the URL has a fragment, which no origin is sent: leave out \"#\", or write %23 in the URL")
       case UInt8(ascii: "%") where PercentEncoding.isEscape(decoded, at: place): bytes.append(byte)
       case 0x80...: PercentEncoding.append(byte, to: &bytes)
       case _ where impossible.contains(byte): PercentEncoding.append(byte, to: &bytes)
@@ -52,12 +49,9 @@ package struct SourceURL: Equatable, Sendable {
     guard scheme.utf8.count <= 5, ["http", "https"].contains(scheme.lowercased()) else {
       throw GatewayError(
         400, "blocked_scheme",
-        "\"\(Excerpt.of(text))\" does not begin with http:// or https://, and only these are fetched",
-        field: "url")
+        "\"\(Excerpt.of(text))\" does not begin with http:// or https://, and only these are fetched", field: "url")
     }
   }
 
-  private static func wrong(_ message: String) -> GatewayError {
-    GatewayError(400, "bad_url", message, field: "url")
-  }
+  private static func wrong(_ message: String) -> GatewayError { GatewayError(400, "bad_url", message, field: "url") }
 }

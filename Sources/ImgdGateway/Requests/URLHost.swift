@@ -18,9 +18,7 @@ package struct URLHost: Hashable, Sendable {
   }
 
   /// A host alone, without a port.
-  package init?(named name: String) {
-    self.init(bytes: Array(name.utf8)[...])
-  }
+  package init?(named name: String) { self.init(bytes: Array(name.utf8)[...]) }
 
   private init?(bytes: ArraySlice<UInt8>) {
     if bytes.first == UInt8(ascii: "["), bytes.last == UInt8(ascii: "]") {
@@ -30,8 +28,7 @@ package struct URLHost: Hashable, Sendable {
     }
     let labels = bytes.last == UInt8(ascii: ".") ? bytes.dropLast() : bytes
     guard 1...Self.longest ~= labels.count, labels.allSatisfy(Self.isNameByte),
-      !labels.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        .contains(where: { $0.isEmpty })
+      !labels.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).contains(where: { $0.isEmpty })
     else { return nil }
     name = String(decoding: labels, as: UTF8.self).lowercased()
   }
@@ -53,9 +50,7 @@ package struct URLHost: Hashable, Sendable {
   /// The place after `http://` or `https://`.
   private static func start(of bytes: [UInt8]) -> Int? {
     for scheme in ["http://", "https://"]
-    where bytes.count >= scheme.utf8.count
-      && zip(bytes, scheme.utf8).allSatisfy({ lowercase($0) == $1 })
-    {
+    where bytes.count >= scheme.utf8.count && zip(bytes, scheme.utf8).allSatisfy({ lowercase($0) == $1 }) {
       return scheme.utf8.count
     }
     return nil
@@ -63,8 +58,7 @@ package struct URLHost: Hashable, Sendable {
 
   /// The place of the colon before a port, or the end.
   private static func hostEnd(_ authority: ArraySlice<UInt8>) -> Int {
-    let bracket =
-      authority.first == UInt8(ascii: "[") ? authority.firstIndex(of: UInt8(ascii: "]")) : nil
+    let bracket = authority.first == UInt8(ascii: "[") ? authority.firstIndex(of: UInt8(ascii: "]")) : nil
     let name = authority[(bracket ?? authority.startIndex)...]
     return name.firstIndex(of: UInt8(ascii: ":")) ?? authority.endIndex
   }

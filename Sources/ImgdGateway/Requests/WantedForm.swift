@@ -43,14 +43,10 @@ package struct WantedForm: Equatable, Sendable {
     let crop = fit == .cover ? crop : nil
     switch PictureForm.Box.problem(width: width, height: height, fit: fit, crop: crop) {
     case .noSide where fit == .contain: return nil
-    case .some:
-      throw .badRequest(
-        "\"fit\" is \"\(fit.rawValue)\", which takes both a width and a height",
-        field: "fit")
+    case .some: throw .badRequest("\"fit\" is \"\(fit.rawValue)\", which takes both a width and a height", field: "fit")
     case nil: break
     }
-    return PictureForm.Box(
-      width: width, height: height, fit: fit, crop: crop ?? .centre, enlarge: enlarge ?? false)
+    return PictureForm.Box(width: width, height: height, fit: fit, crop: crop ?? .centre, enlarge: enlarge ?? false)
   }
 
   private func side(_ length: Int?, _ name: String) throws(GatewayError) -> Int? {
@@ -58,8 +54,7 @@ package struct WantedForm: Equatable, Sendable {
     let product = (Double(length) * density).rounded(.toNearestOrAwayFromZero)
     guard product <= Double(WireLimits.side.upperBound) else {
       throw .badRequest(
-        "\"\(name)\" times \"dpr\" is \(Int(product)); it takes at most \(WireLimits.side.upperBound)",
-        field: "dpr")
+        "\"\(name)\" times \"dpr\" is \(Int(product)); it takes at most \(WireLimits.side.upperBound)", field: "dpr")
     }
     return Int(product)
   }

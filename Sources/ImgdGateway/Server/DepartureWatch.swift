@@ -16,18 +16,13 @@ final class DepartureWatch {
   private var expected = Fifo<Expected>()
   private var timer: Timer?
 
-  init(on loop: EventLoop) {
-    self.loop = loop
-  }
+  init(on loop: EventLoop) { self.loop = loop }
 
-  deinit {
-    timer?.cancel()
-  }
+  deinit { timer?.cancel() }
 
   /// Notes a request that begins to wait.
   func expect(_ request: HTTPRequest) {
-    expected.append(
-      Expected(request: request, pause: request.pause, due: loop.now + Self.moment))
+    expected.append(Expected(request: request, pause: request.pause, due: loop.now + Self.moment))
     if timer == nil { arm(after: Self.moment) }
   }
 
@@ -38,9 +33,7 @@ final class DepartureWatch {
     timer = nil
   }
 
-  private func arm(after delay: Duration) {
-    timer = loop.schedule(after: delay) { [weak self] in self?.look() }
-  }
+  private func arm(after delay: Duration) { timer = loop.schedule(after: delay) { [weak self] in self?.look() } }
 
   private func look() {
     timer = nil

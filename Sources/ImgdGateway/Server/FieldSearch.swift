@@ -16,13 +16,9 @@ struct FieldSearch {
     return search.values
   }
 
-  private init(name: String) {
-    self.name = name
-  }
+  private init(name: String) { self.name = name }
 
-  fileprivate mutating func look(
-    at field: UnsafeBufferPointer<CChar>, _ value: UnsafeBufferPointer<CChar>
-  ) {
+  fileprivate mutating func look(at field: UnsafeBufferPointer<CChar>, _ value: UnsafeBufferPointer<CChar>) {
     guard field.count == name.utf8.count, let start = field.baseAddress,
       unsafe strncasecmp(start, name, field.count) == 0
     else { return }
@@ -40,12 +36,11 @@ struct FieldSearch {
 
 /// Called for each field; the context is the search.
 private func examine(
-  _ context: UnsafeMutableRawPointer?, _ kind: MHD_ValueKind, _ name: UnsafePointer<CChar>?,
-  _ nameLength: Int, _ value: UnsafePointer<CChar>?, _ valueLength: Int
+  _ context: UnsafeMutableRawPointer?, _ kind: MHD_ValueKind, _ name: UnsafePointer<CChar>?, _ nameLength: Int,
+  _ value: UnsafePointer<CChar>?, _ valueLength: Int
 ) -> MHD_Result {
   guard let context = unsafe context else { return .NO }
   unsafe context.assumingMemoryBound(to: FieldSearch.self).pointee.look(
-    at: UnsafeBufferPointer(start: name, count: nameLength),
-    UnsafeBufferPointer(start: value, count: valueLength))
+    at: UnsafeBufferPointer(start: name, count: nameLength), UnsafeBufferPointer(start: value, count: valueLength))
   return .YES
 }

@@ -23,18 +23,13 @@ final class HTTPConnection {
     deadline?.set(after: engine.limits.headTimeout)
   }
 
-  func begin(_ request: HTTPRequest) {
-    self.request = request
-  }
+  func begin(_ request: HTTPRequest) { self.request = request }
 
-  func headHasCome() {
-    deadline?.clear()
-  }
+  func headHasCome() { deadline?.clear() }
 
   /// Sets a deadline: the library would wait for ever for a client that makes a little room now and then.
   func answerBegins(_ length: Int) {
-    deadline?.set(
-      after: engine.limits.idleTimeout + .seconds(length / Self.slowestReader))
+    deadline?.set(after: engine.limits.idleTimeout + .seconds(length / Self.slowestReader))
   }
 
   func requestHasEnded() {
@@ -66,19 +61,14 @@ final class HTTPConnection {
 
   private func cork(_ value: CInt) {
     var value = value
-    _ = unsafe setsockopt(
-      socket, CInt(IPPROTO_TCP), TCP_CORK, &value, socklen_t(MemoryLayout<CInt>.size))
+    _ = unsafe setsockopt(socket, CInt(IPPROTO_TCP), TCP_CORK, &value, socklen_t(MemoryLayout<CInt>.size))
   }
 
   /// The server closes: a request under way may be finished.
-  func serverCloses() {
-    if let request { request.serverCloses() } else { shutDown() }
-  }
+  func serverCloses() { if let request { request.serverCloses() } else { shutDown() } }
 
   /// Has the library close the connection.
-  func shutDown() {
-    shutdown(socket, CInt(SHUT_RDWR))
-  }
+  func shutDown() { shutdown(socket, CInt(SHUT_RDWR)) }
 
   /// Watches a socket that the library does not look at. Requests may still arrive there, and stay.
   ///

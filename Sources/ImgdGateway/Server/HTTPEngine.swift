@@ -39,9 +39,7 @@ internal import ImgdSystem
     unsafe daemon = try start()
     guard let daemon = unsafe daemon else { return }
     deadline = MovingDeadline(on: loop) { [weak self] in self?.runLibrary() }
-    watch = try loop.watch(unsafe http_epoll(daemon), for: .read) { [weak self] _ in
-      self?.runLibrary()
-    }
+    watch = try loop.watch(unsafe http_epoll(daemon), for: .read) { [weak self] _ in self?.runLibrary() }
   }
 
   private func start() throws(SystemFailure) -> OpaquePointer {
@@ -54,9 +52,9 @@ internal import ImgdSystem
     unsafe callbacks.on_completed = requestIsComplete
     let seconds = UInt32(clamping: max(1, limits.idleTimeout.components.seconds))
     // One more than are accepted, so that the library never has to refuse one.
-    guard
-      let daemon = unsafe http_start(&callbacks, UInt32(clamping: limits.connections + 1), seconds)
-    else { throw SystemFailure("MHD_start_daemon", errno: errno) }
+    guard let daemon = unsafe http_start(&callbacks, UInt32(clamping: limits.connections + 1), seconds) else {
+      throw SystemFailure("MHD_start_daemon", errno: errno)
+    }
     return unsafe daemon
   }
 
@@ -67,8 +65,7 @@ internal import ImgdSystem
     guard let daemon = unsafe daemon else { return false }
     // The library asks for an address, but has no use for it.
     var address = sockaddr()
-    let added = unsafe MHD_add_connection(
-      daemon, socket.release(), &address, socklen_t(MemoryLayout<sockaddr>.size))
+    let added = unsafe MHD_add_connection(daemon, socket.release(), &address, socklen_t(MemoryLayout<sockaddr>.size))
     runSoon()
     return added == .YES
   }
@@ -112,9 +109,7 @@ internal import ImgdSystem
       rounds += 1
     } while (hasResumed || patience == .zero) && rounds < Self.mostRounds
     isRunning = false
-    if hasResumed || patience == .zero {
-      return loop.nextTick { [weak self] in self?.runLibrary() }
-    }
+    if hasResumed || patience == .zero { return loop.nextTick { [weak self] in self?.runLibrary() } }
     if let patience { deadline?.set(after: patience) } else { deadline?.clear() }
   }
 
@@ -157,11 +152,9 @@ private func engine(_ context: UnsafeMutableRawPointer?) -> HTTPEngine? {
 
 private func connectionChanges(
   _ context: UnsafeMutableRawPointer?, _ native: OpaquePointer?,
-  _ place: UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
-  _ change: MHD_ConnectionNotificationCode
+  _ place: UnsafeMutablePointer<UnsafeMutableRawPointer?>?, _ change: MHD_ConnectionNotificationCode
 ) {
-  guard let engine = unsafe engine(context), let native = unsafe native, let place = unsafe place
-  else { return }
+  guard let engine = unsafe engine(context), let native = unsafe native, let place = unsafe place else { return }
   if change == .CONNECTION_NOTIFY_STARTED {
     unsafe place.pointee = Unmanaged.passRetained(engine.begin(native)).toOpaque()
   } else if let kept = unsafe place.pointee {
@@ -174,9 +167,9 @@ private func connectionChanges(
 private func targetHasCome(
   _ context: UnsafeMutableRawPointer?, _ target: UnsafePointer<CChar>?, _ native: OpaquePointer?
 ) -> UnsafeMutableRawPointer? {
-  guard let target = unsafe target, let native = unsafe native,
-    let kept = unsafe http_connection_context(native)
-  else { return nil }
+  guard let target = unsafe target, let native = unsafe native, let kept = unsafe http_connection_context(native) else {
+    return nil
+  }
   let connection = unsafe Unmanaged<HTTPConnection>.fromOpaque(kept).takeUnretainedValue()
   let request = unsafe HTTPRequest(native, on: connection, target: target)
   connection.begin(request)
@@ -188,11 +181,9 @@ private func targetHasCome(
 private func requestProceeds(
   _ context: UnsafeMutableRawPointer?, _ native: OpaquePointer?, _ path: UnsafePointer<CChar>?,
   _ method: UnsafePointer<CChar>?, _ version: UnsafePointer<CChar>?, _ body: UnsafePointer<CChar>?,
-  _ bodyLength: UnsafeMutablePointer<Int>?,
-  _ place: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
+  _ bodyLength: UnsafeMutablePointer<Int>?, _ place: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
 ) -> MHD_Result {
-  guard let kept = unsafe place?.pointee, let method = unsafe method, let version = unsafe version
-  else { return .NO }
+  guard let kept = unsafe place?.pointee, let method = unsafe method, let version = unsafe version else { return .NO }
   let request = unsafe Unmanaged<HTTPRequest>.fromOpaque(kept).takeUnretainedValue()
   return unsafe request.proceed(method, version) ? .YES : .NO
 }

@@ -1,13 +1,9 @@
 /// The kinds of request that the gateway knows.
-package enum HTTPMethod: Sendable {
-  case get, head, post, other
-}
+package enum HTTPMethod: Sendable { case get, head, post, other }
 
 /// The kind of socket over which a request came, by its word in `TrustedProxies=`. Either way the peer is a
 /// program of this machine.
-package enum HTTPPeer: String, CaseIterable, Sendable {
-  case unix, loopback
-}
+package enum HTTPPeer: String, CaseIterable, Sendable { case unix, loopback }
 
 /// An HTTP request, and the place for its answer.
 package protocol HTTPExchange: AnyObject {

@@ -10,9 +10,7 @@ package final class HTTPListener {
   private let place: Place
 
   /// Makes a socket at a path, for its owner and its group.
-  package init(path: String) throws(ListenProblem) {
-    place = .unix(try UnixListener(path: path))
-  }
+  package init(path: String) throws(ListenProblem) { place = .unix(try UnixListener(path: path)) }
 
   /// Binds an address of 127.0.0.0/8 or `::1`; port 0 for a free one.
   package init(address: String, port: Int) throws(ListenProblem) {
@@ -21,9 +19,7 @@ package final class HTTPListener {
 
   /// Takes over a socket that the service manager has bound and listens on.
   package init(adopting number: CInt) throws(ListenProblem) {
-    do throws(ListenProblem) {
-      place = .unix(try UnixListener(adopting: number))
-    } catch .notListening {
+    do throws(ListenProblem) { place = .unix(try UnixListener(adopting: number)) } catch .notListening {
       place = .loopback(try LoopbackListener(adopting: number))
     }
   }

@@ -9,9 +9,7 @@ import Glibc
 // Safe: what is the library's is private, and not used once the request has ended.
 /// A request that the library has received, as long as somebody is interested in it.
 @safe final class HTTPRequest: HTTPExchange {
-  private enum Phase {
-    case target, head, handedOut, unanswered, waiting, resumed, answered, ended
-  }
+  private enum Phase { case target, head, handedOut, unanswered, waiting, resumed, answered, ended }
 
   private(set) var method = HTTPMethod.other
   private(set) var target = ""
@@ -42,9 +40,7 @@ import Glibc
     unsafe self.target = String(validatingCString: target) ?? ""
   }
 
-  func fields(_ name: String) -> [String] {
-    phase == .ended ? [] : unsafe FieldSearch.values(of: name, in: native)
-  }
+  func fields(_ name: String) -> [String] { phase == .ended ? [] : unsafe FieldSearch.values(of: name, in: native) }
 
   func answer(_ response: HTTPResponse) {
     guard [.handedOut, .unanswered, .waiting].contains(phase), !hasLeft else {
@@ -147,9 +143,7 @@ import Glibc
 
   // MARK: Streams
 
-  func resumeStream() {
-    if isSuspended { resume() }
-  }
+  func resumeStream() { if isSuspended { resume() } }
 
   func cutOff() {
     connection.shutDown()
@@ -175,9 +169,7 @@ import Glibc
   }
 
   /// Has its client watched from here on, since the answer takes its time.
-  func watchForDeparture() {
-    connection.watchForDeparture { [weak self] in self?.abandon() }
-  }
+  func watchForDeparture() { connection.watchForDeparture { [weak self] in self?.abandon() } }
 
   /// Gives the request up: there is nobody left to answer.
   func abandon() {

@@ -24,8 +24,7 @@ package import ImgdSystem
 
   /// The server itself sets the length of the body. A field that HTTP does not permit is left out.
   package init(
-    status: Int, fields: [(name: String, value: String)], body: Body,
-    of file: consuming FileDescriptor? = nil
+    status: Int, fields: [(name: String, value: String)], body: Body, of file: consuming FileDescriptor? = nil
   ) {
     self.status = status
     self.fields = fields
@@ -33,9 +32,7 @@ package import ImgdSystem
     descriptor = consume file
   }
 
-  deinit {
-    if let native = unsafe native { unsafe MHD_destroy_response(native) }
-  }
+  deinit { if let native = unsafe native { unsafe MHD_destroy_response(native) } }
 
   var stream: HTTPStream? {
     guard case .stream(let stream) = body else { return nil }
@@ -76,8 +73,7 @@ package import ImgdSystem
           room.count, UnsafeMutableRawPointer(mutating: room.baseAddress), .RESPMEM_MUST_COPY)
       }
     case .length(let length):
-      return unsafe MHD_create_response_from_callback(
-        UInt64(length), 1, { _, _, _, _ in mhdEndWithError }, nil, nil)
+      return unsafe MHD_create_response_from_callback(UInt64(length), 1, { _, _, _, _ in mhdEndWithError }, nil, nil)
     case .file(let range): return unsafe makeFile(range)
     case .stream(let stream): return unsafe stream.makeBody()
     }
@@ -86,8 +82,7 @@ package import ImgdSystem
   private func makeFile(_ range: Range<Int>) -> OpaquePointer? {
     guard let file = descriptor.take() else { return nil }
     let number = file.release()
-    let made = unsafe MHD_create_response_from_fd_at_offset64(
-      UInt64(range.count), number, UInt64(range.lowerBound))
+    let made = unsafe MHD_create_response_from_fd_at_offset64(UInt64(range.count), number, UInt64(range.lowerBound))
     // Owned by the response from here on, if there is one.
     if unsafe made == nil { _ = FileDescriptor(owning: number) }
     return unsafe made

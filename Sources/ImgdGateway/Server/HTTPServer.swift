@@ -22,8 +22,7 @@ package final class HTTPServer {
     engine = try HTTPEngine(on: loop, limits: limits, peer: listener.peer)
     engine.onRequest = onRequest
     engine.onClose = { [weak self] in self?.connectionHasClosed() }
-    listening = try loop.watch(listener.socket.number, for: .read) { [weak self] _ in self?.accept()
-    }
+    listening = try loop.watch(listener.socket.number, for: .read) { [weak self] _ in self?.accept() }
   }
 
   deinit {
@@ -57,9 +56,7 @@ package final class HTTPServer {
     loop.atTickEnd { [weak self] in self?.finishIfAlone() }
   }
 
-  private func finishIfAlone() {
-    if engine.isClosing, counters.connections == 0 { finish() }
-  }
+  private func finishIfAlone() { if engine.isClosing, counters.connections == 0 { finish() } }
 
   private func finish() {
     closing?.cancel()
@@ -85,8 +82,7 @@ package final class HTTPServer {
   /// Accepts one connection; returns whether there may be more.
   private func acceptOne() -> Bool {
     switch listener.socket.accept() {
-    case .client(let socket):
-      if !engine.add(socket) { engine.counters.refused += 1 }
+    case .client(let socket): if !engine.add(socket) { engine.counters.refused += 1 }
     case .beyondDescriptors(let socket):
       engine.counters.refused += 1
       refuse(socket)

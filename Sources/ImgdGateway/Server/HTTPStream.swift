@@ -45,9 +45,7 @@ package final class HTTPStream {
     request?.cutOff()
   }
 
-  func begin(for request: HTTPRequest) {
-    self.request = request
-  }
+  func begin(for request: HTTPRequest) { self.request = request }
 
   /// Called when the request is over, for whatever reason.
   func finish() {
@@ -64,8 +62,7 @@ package final class HTTPStream {
   /// The library's form of the body, which keeps this object.
   func makeBody() -> OpaquePointer? {
     let context = unsafe Unmanaged.passRetained(self)
-    let made = unsafe MHD_create_response_from_callback(
-      .max, Self.part, readStream, context.toOpaque(), releaseStream)
+    let made = unsafe MHD_create_response_from_callback(.max, Self.part, readStream, context.toOpaque(), releaseStream)
     if unsafe made == nil { unsafe context.release() }
     return unsafe made
   }
@@ -77,8 +74,7 @@ package final class HTTPStream {
     let count = min(unsent, room.count)
     unsafe waiting.withUnsafeBytes { bytes in
       // Within both buffers: `count` is the smaller of the two lengths.
-      unsafe room.copyMemory(
-        from: UnsafeRawBufferPointer(rebasing: bytes[taken..<taken + count]))
+      unsafe room.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[taken..<taken + count]))
     }
     taken += count
     recycle()
@@ -105,8 +101,7 @@ let mhdEndWithError = -2
 
 /// The context is the stream, which the response keeps.
 private func readStream(
-  _ context: UnsafeMutableRawPointer?, _ position: UInt64, _ room: UnsafeMutablePointer<CChar>?,
-  _ capacity: Int
+  _ context: UnsafeMutableRawPointer?, _ position: UInt64, _ room: UnsafeMutablePointer<CChar>?, _ capacity: Int
 ) -> Int {
   guard let context = unsafe context else { return mhdEndWithError }
   let stream = unsafe Unmanaged<HTTPStream>.fromOpaque(context).takeUnretainedValue()

@@ -12,9 +12,7 @@ final class MovingDeadline {
     self.action = action
   }
 
-  deinit {
-    timer?.cancel()
-  }
+  deinit { timer?.cancel() }
 
   func set(after delay: Duration) {
     let due = loop.now + delay
@@ -26,13 +24,9 @@ final class MovingDeadline {
   }
 
   /// Removes the deadline until the next one is set.
-  func clear() {
-    due = nil
-  }
+  func clear() { due = nil }
 
-  private func arm(after delay: Duration) {
-    timer = loop.schedule(after: delay) { [weak self] in self?.fire() }
-  }
+  private func arm(after delay: Duration) { timer = loop.schedule(after: delay) { [weak self] in self?.fire() } }
 
   private func fire() {
     timer = nil

@@ -23,9 +23,7 @@ struct RequestHead {
       return .malformed("the request gives the length of its body more than once")
     }
     guard reading.has_length == 0, reading.codings == 0 else { return .body }
-    guard path != nil else {
-      return .malformed("the target of the request must be a path that begins with a slash")
-    }
+    guard path != nil else { return .malformed("the target of the request must be a path that begins with a slash") }
     return nil
   }
 
@@ -39,12 +37,9 @@ struct RequestHead {
 
   private func pathOfAbsolute(_ target: String) -> String? {
     let lower = target.lowercased()
-    guard let scheme = ["http://", "https://"].first(where: { lower.hasPrefix($0) }) else {
-      return nil
-    }
+    guard let scheme = ["http://", "https://"].first(where: { lower.hasPrefix($0) }) else { return nil }
     let rest = target.utf8.dropFirst(scheme.utf8.count)
-    let end =
-      rest.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") } ?? rest.endIndex
+    let end = rest.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") } ?? rest.endIndex
     let authority = String(rest[..<end]) ?? ""
     guard !authority.isEmpty else { return nil }
     if let host, host.lowercased() != authority.lowercased() { return nil }
@@ -58,13 +53,9 @@ struct HTTPRefusal: Equatable {
   let status: Int
   let message: String
 
-  static func malformed(_ message: String) -> HTTPRefusal {
-    HTTPRefusal(status: 400, message: message)
-  }
+  static func malformed(_ message: String) -> HTTPRefusal { HTTPRefusal(status: 400, message: message) }
 
   static let body = HTTPRefusal(status: 413, message: "a request must not have a body")
 
-  var response: HTTPResponse {
-    ErrorAnswer(GatewayError(status, "bad_request", message)).response()
-  }
+  var response: HTTPResponse { ErrorAnswer(GatewayError(status, "bad_request", message)).response() }
 }

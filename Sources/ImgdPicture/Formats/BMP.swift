@@ -17,21 +17,19 @@ enum BMP {
   }
 
   private static func coreSides(in bytes: Span<UInt8>) -> (width: Int, height: Int)? {
-    guard let width = bytes.little16(at: information + 4),
-      let height = bytes.little16(at: information + 6)
-    else { return nil }
+    guard let width = bytes.little16(at: information + 4), let height = bytes.little16(at: information + 6) else {
+      return nil
+    }
     return (width, height)
   }
 
   /// Signed sides; a negative height means that the top row comes first.
   private static func sides(in bytes: Span<UInt8>) -> (width: Int, height: Int)? {
-    guard let width = bytes.little32(at: information + 4),
-      let height = bytes.little32(at: information + 8)
-    else { return nil }
+    guard let width = bytes.little32(at: information + 4), let height = bytes.little32(at: information + 8) else {
+      return nil
+    }
     return (signed(width), abs(signed(height)))
   }
 
-  private static func signed(_ number: Int) -> Int {
-    Int(Int32(truncatingIfNeeded: number))
-  }
+  private static func signed(_ number: Int) -> Int { Int(Int32(truncatingIfNeeded: number)) }
 }

@@ -22,8 +22,7 @@ struct BoxWalk {
 
   /// The next box; nil at the end, at the limit, and at a box that is shorter than its own header.
   mutating func next(in bytes: Span<UInt8>) -> Box? {
-    guard boxesLeft > 0, offset <= end - 8, let short = bytes.big32(at: offset),
-      let name = bytes.fourCC(at: offset + 4)
+    guard boxesLeft > 0, offset <= end - 8, let short = bytes.big32(at: offset), let name = bytes.fourCC(at: offset + 4)
     else { return nil }
     boxesLeft -= 1
     // 0 means up to the end, 1 that a size of 64 bits follows the name.
@@ -38,16 +37,12 @@ struct BoxWalk {
   /// The body of the first box of that name in a range.
   static func first(_ name: FourCC, in range: Range<Int>, of bytes: Span<UInt8>) -> Range<Int>? {
     var walk = BoxWalk(range)
-    while let box = walk.next(in: bytes) {
-      if box.name == name { return box.body }
-    }
+    while let box = walk.next(in: bytes) { if box.name == name { return box.body } }
     return nil
   }
 
   /// Follows a path of first boxes, such as from a track down to its sample sizes.
-  static func first(
-    at path: [FourCC], in range: Range<Int>, of bytes: Span<UInt8>
-  ) -> Range<Int>? {
+  static func first(at path: [FourCC], in range: Range<Int>, of bytes: Span<UInt8>) -> Range<Int>? {
     var place = range
     for name in path {
       guard let body = first(name, in: place, of: bytes) else { return nil }
@@ -59,7 +54,5 @@ struct BoxWalk {
 
 extension Range<Int> {
   /// The rest of a box's body after fields of a fixed length.
-  func dropping(_ length: Int) -> Range<Int> {
-    Swift.min(lowerBound + length, upperBound)..<upperBound
-  }
+  func dropping(_ length: Int) -> Range<Int> { Swift.min(lowerBound + length, upperBound)..<upperBound }
 }

@@ -25,9 +25,7 @@ struct Brands {
   }
 
   /// Whether the file is a sequence, whose track has more frames than the cover.
-  var isSequence: Bool {
-    major == "avis" || major == "msf1" || major == "hevc" || major == "hevx"
-  }
+  var isSequence: Bool { major == "avis" || major == "msf1" || major == "hevc" || major == "hevx" }
 
   /// The reason for refusing a file without a picture's brand.
   var refusal: String {
@@ -47,7 +45,5 @@ struct Brands {
   }
 
   /// Brands of HEIF itself, independent of the codec.
-  private static func isNeutral(_ brand: FourCC) -> Bool {
-    brand == "mif1" || brand == "msf1"
-  }
+  private static func isNeutral(_ brand: FourCC) -> Bool { brand == "mif1" || brand == "msf1" }
 }

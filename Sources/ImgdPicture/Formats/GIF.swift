@@ -7,21 +7,17 @@ enum GIF {
     guard version == 0x3761 || version == 0x3961 else {
       throw NotAPicture(reason: "GIF of a version that is neither 87a nor 89a")
     }
-    guard let width = bytes.little16(at: 6), let height = bytes.little16(at: 8),
-      let flags = bytes.byte(at: 10), bytes.count >= screenEnd
+    guard let width = bytes.little16(at: 6), let height = bytes.little16(at: 8), let flags = bytes.byte(at: 10),
+      bytes.count >= screenEnd
     else { throw NotAPicture(reason: "GIF that ends inside its header") }
     var walk = BlockWalk(offset: screenEnd + colourTableSize(flags))
     walk.walkBlocks(of: bytes)
-    guard walk.frames > 0 || !walk.isComplete else {
-      throw NotAPicture(reason: "GIF without a frame")
-    }
+    guard walk.frames > 0 || !walk.isComplete else { throw NotAPicture(reason: "GIF without a frame") }
     return PictureMeasures(format: .gif, width: width, height: height, frames: max(walk.frames, 1))
   }
 
   /// The size in bytes of the colour table that the flags of a screen or an image announce.
-  fileprivate static func colourTableSize(_ flags: Int) -> Int {
-    flags & 0x80 == 0 ? 0 : 3 << ((flags & 7) + 1)
-  }
+  fileprivate static func colourTableSize(_ flags: Int) -> Int { flags & 0x80 == 0 ? 0 : 3 << ((flags & 7) + 1) }
 }
 
 /// Goes from block to block and counts the images.
@@ -36,9 +32,7 @@ private struct BlockWalk {
   private var offset: Int
   private var stepsLeft = PictureProbe.mostSteps
 
-  init(offset: Int) {
-    self.offset = offset
-  }
+  init(offset: Int) { self.offset = offset }
 
   /// Walks until the trailer, the end, the limit, or a byte that begins no block.
   mutating func walkBlocks(of bytes: Span<UInt8>) {

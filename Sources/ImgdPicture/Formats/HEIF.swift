@@ -10,9 +10,7 @@ enum HEIF {
     let brands = Brands(bytes)
     guard brands.isPicture else { throw NotAPicture(reason: brands.refusal) }
     let top = 0..<bytes.count
-    let item = BoxWalk.first("meta", in: top, of: bytes).flatMap {
-      HEIFItem(meta: $0, bytes: bytes)
-    }
+    let item = BoxWalk.first("meta", in: top, of: bytes).flatMap { HEIFItem(meta: $0, bytes: bytes) }
     let track = brands.isSequence ? HEIFTrack(file: top, bytes: bytes) : nil
     guard let width = item?.width ?? track?.width, let height = item?.height ?? track?.height else {
       throw NotAPicture(reason: "HEIF that states no size for its primary item")
@@ -21,7 +19,7 @@ enum HEIF {
       throw NotAPicture(reason: "HEIF coded as neither AV1 nor HEVC")
     }
     return PictureMeasures(
-      format: format, width: width, height: height,
-      frames: track?.frames ?? 1, orientation: item?.orientation.exif ?? 1)
+      format: format, width: width, height: height, frames: track?.frames ?? 1, orientation: item?.orientation.exif ?? 1
+    )
   }
 }

@@ -15,8 +15,7 @@ struct HEIFItem {
       let container = BoxWalk.first("ipco", in: properties, of: bytes)
     else { return }
     let all = Self.boxes(in: container, of: bytes)
-    for index in ItemProperties.indices(of: primary, in: properties, of: bytes)
-    where all.indices.contains(index - 1) {
+    for index in ItemProperties.indices(of: primary, in: properties, of: bytes) where all.indices.contains(index - 1) {
       apply(all[index - 1], of: bytes)
     }
   }
@@ -48,42 +47,33 @@ struct HEIFItem {
     height = Self.side(height, croppedBy: place + 8, of: bytes)
   }
 
-  private static func side(
-    _ side: Int?, croppedBy fraction: Int, of bytes: Span<UInt8>
-  ) -> Int? {
-    guard let side, let dividend = bytes.big32(at: fraction),
-      let divisor = bytes.big32(at: fraction + 4), divisor > 0
+  private static func side(_ side: Int?, croppedBy fraction: Int, of bytes: Span<UInt8>) -> Int? {
+    guard let side, let dividend = bytes.big32(at: fraction), let divisor = bytes.big32(at: fraction + 4), divisor > 0
     else { return side }
     return min(side, dividend / divisor)
   }
 
   private static func primary(in boxes: Range<Int>, of bytes: Span<UInt8>) -> Int? {
-    guard let body = BoxWalk.first("pitm", in: boxes, of: bytes),
-      let version = bytes.byte(at: body.lowerBound)
-    else { return nil }
+    guard let body = BoxWalk.first("pitm", in: boxes, of: bytes), let version = bytes.byte(at: body.lowerBound) else {
+      return nil
+    }
     let place = body.lowerBound + 4
     return version == 0 ? bytes.big16(at: place) : bytes.big32(at: place)
   }
 
-  private static func format(
-    of item: Int, in boxes: Range<Int>, of bytes: Span<UInt8>
-  ) -> PictureFormat? {
-    guard let body = BoxWalk.first("iinf", in: boxes, of: bytes),
-      let version = bytes.byte(at: body.lowerBound)
-    else { return nil }
+  private static func format(of item: Int, in boxes: Range<Int>, of bytes: Span<UInt8>) -> PictureFormat? {
+    guard let body = BoxWalk.first("iinf", in: boxes, of: bytes), let version = bytes.byte(at: body.lowerBound) else {
+      return nil
+    }
     var walk = BoxWalk(body.dropping(version == 0 ? 6 : 8))
     while let entry = walk.next(in: bytes) {
-      if let codec = codec(of: item, statedIn: entry.body, of: bytes) {
-        return pictureFormat(of: codec)
-      }
+      if let codec = codec(of: item, statedIn: entry.body, of: bytes) { return pictureFormat(of: codec) }
     }
     return nil
   }
 
   /// An entry has a wide or narrow number, two bytes about protection, then the codec.
-  private static func codec(
-    of item: Int, statedIn entry: Range<Int>, of bytes: Span<UInt8>
-  ) -> FourCC? {
+  private static func codec(of item: Int, statedIn entry: Range<Int>, of bytes: Span<UInt8>) -> FourCC? {
     let place = entry.lowerBound + 4
     let isWide = bytes.byte(at: entry.lowerBound) == 3
     let number = isWide ? bytes.big32(at: place) : bytes.big16(at: place)

@@ -9,9 +9,7 @@ struct HEIFTrack {
     guard let movie = BoxWalk.first("moov", in: file, of: bytes) else { return nil }
     var walk = BoxWalk(movie)
     while let box = walk.next(in: bytes) {
-      guard box.name == "trak", let track = HEIFTrack(track: box.body, bytes: bytes) else {
-        continue
-      }
+      guard box.name == "trak", let track = HEIFTrack(track: box.body, bytes: bytes) else { continue }
       self = track
       return
     }
@@ -19,16 +17,13 @@ struct HEIFTrack {
   }
 
   private init?(track: Range<Int>, bytes: Span<UInt8>) {
-    guard let media = BoxWalk.first("mdia", in: track, of: bytes),
-      Self.showsPictures(media, of: bytes),
+    guard let media = BoxWalk.first("mdia", in: track, of: bytes), Self.showsPictures(media, of: bytes),
       let samples = BoxWalk.first(at: ["minf", "stbl"], in: media, of: bytes),
-      let frames = Self.sampleCount(samples, of: bytes),
-      let description = BoxWalk.first("stsd", in: samples, of: bytes)
+      let frames = Self.sampleCount(samples, of: bytes), let description = BoxWalk.first("stsd", in: samples, of: bytes)
     else { return nil }
     // The first sample entry: its header, then 24 bytes, then the sides.
     let entry = description.lowerBound + 8
-    guard let width = bytes.big16(at: entry + 32), let height = bytes.big16(at: entry + 34)
-    else { return nil }
+    guard let width = bytes.big16(at: entry + 32), let height = bytes.big16(at: entry + 34) else { return nil }
     self.frames = max(frames, 1)
     self.width = width
     self.height = height
@@ -42,8 +37,7 @@ struct HEIFTrack {
 
   /// The plain and the compact table of sizes have the sample count in the same place.
   private static func sampleCount(_ samples: Range<Int>, of bytes: Span<UInt8>) -> Int? {
-    let sizes =
-      BoxWalk.first("stsz", in: samples, of: bytes) ?? BoxWalk.first("stz2", in: samples, of: bytes)
+    let sizes = BoxWalk.first("stsz", in: samples, of: bytes) ?? BoxWalk.first("stz2", in: samples, of: bytes)
     return sizes.flatMap { bytes.big32(at: $0.lowerBound + 8) }
   }
 }

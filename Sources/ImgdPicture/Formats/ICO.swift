@@ -18,9 +18,7 @@ enum ICO {
 
   /// nil for an entry whose picture would lie in the table. A PNG has its own size; otherwise the size
   /// is two bytes, in which 0 means 256.
-  private static func sides(
-    of entry: Int, tableEnd: Int, in bytes: Span<UInt8>
-  ) -> (width: Int, height: Int)? {
+  private static func sides(of entry: Int, tableEnd: Int, in bytes: Span<UInt8>) -> (width: Int, height: Int)? {
     guard let width = bytes.byte(at: entry), let height = bytes.byte(at: entry + 1),
       let start = bytes.little32(at: entry + 12), start >= tableEnd
     else { return nil }

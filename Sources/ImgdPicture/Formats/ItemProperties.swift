@@ -19,8 +19,7 @@ struct ItemProperties {
   }
 
   private init?(_ body: Range<Int>, of bytes: Span<UInt8>) {
-    guard let versionAndFlags = bytes.big32(at: body.lowerBound),
-      let count = bytes.big32(at: body.lowerBound + 4)
+    guard let versionAndFlags = bytes.big32(at: body.lowerBound), let count = bytes.big32(at: body.lowerBound + 4)
     else { return nil }
     isWideItem = versionAndFlags >> 24 > 0
     isWideIndex = versionAndFlags & 1 == 1

@@ -7,9 +7,7 @@ enum JPEG {
     var orientation: Int?
     var walk = MarkerWalk()
     while let marker = walk.next(in: bytes), !isPastHeaders(marker) {
-      if isFrameHeader(marker) {
-        return try frame(at: walk.offset, in: bytes, orientation: orientation ?? 1)
-      }
+      if isFrameHeader(marker) { return try frame(at: walk.offset, in: bytes, orientation: orientation ?? 1) }
       guard let length = bytes.big16(at: walk.offset), length >= 2 else { break }
       if marker == application1, orientation == nil {
         orientation = exifOrientation(at: walk.offset, length: length, in: bytes)
@@ -26,13 +24,11 @@ enum JPEG {
   }
 
   /// The end of the image, or a scan, which must not precede the frame header.
-  static func isPastHeaders(_ marker: Int) -> Bool {
-    marker == 0xD9 || marker == 0xDA
-  }
+  static func isPastHeaders(_ marker: Int) -> Bool { marker == 0xD9 || marker == 0xDA }
 
-  private static func frame(
-    at offset: Int, in bytes: Span<UInt8>, orientation: Int
-  ) throws(NotAPicture) -> PictureMeasures {
+  private static func frame(at offset: Int, in bytes: Span<UInt8>, orientation: Int) throws(NotAPicture)
+    -> PictureMeasures
+  {
     guard let height = bytes.big16(at: offset + 3), let width = bytes.big16(at: offset + 5) else {
       throw NotAPicture(reason: "JPEG that ends inside its frame header")
     }
@@ -54,8 +50,7 @@ struct MarkerWalk {
   private var stepsLeft = PictureProbe.mostSteps
 
   mutating func next(in bytes: Span<UInt8>) -> Int? {
-    while stepsLeft > 0, let first = bytes.byte(at: offset), let second = bytes.byte(at: offset + 1)
-    {
+    while stepsLeft > 0, let first = bytes.byte(at: offset), let second = bytes.byte(at: offset + 1) {
       stepsLeft -= 1
       let isMarker = first == 0xFF && second != 0xFF && second != 0
       offset += isMarker ? 2 : 1
@@ -64,7 +59,5 @@ struct MarkerWalk {
     return nil
   }
 
-  private static func standsAlone(_ marker: Int) -> Bool {
-    marker == 0x01 || (0xD0...0xD8).contains(marker)
-  }
+  private static func standsAlone(_ marker: Int) -> Bool { marker == 0x01 || (0xD0...0xD8).contains(marker) }
 }

@@ -18,8 +18,7 @@ package struct JPEGCoding: Equatable, Sendable {
     while let marker = walk.next(in: bytes), !JPEG.isPastHeaders(marker) {
       if JPEG.isFrameHeader(marker) {
         coding = JPEGCoding(
-          isProgressive: Self.progressive.contains(marker),
-          colours: bytes.byte(at: walk.offset + 7) ?? 3)
+          isProgressive: Self.progressive.contains(marker), colours: bytes.byte(at: walk.offset + 7) ?? 3)
         break
       }
       guard let length = bytes.big16(at: walk.offset), length >= 2 else { break }

@@ -17,9 +17,7 @@ enum JPEGXL {
     throw NotAPicture(reason: "JPEG XL without a codestream")
   }
 
-  private static func measure(
-    codestreamAt start: Int, in bytes: Span<UInt8>
-  ) throws(NotAPicture) -> PictureMeasures {
+  private static func measure(codestreamAt start: Int, in bytes: Span<UInt8>) throws(NotAPicture) -> PictureMeasures {
     guard bytes.big16(at: start) == 0xFF0A else {
       throw NotAPicture(reason: "JPEG XL without the start of its codestream")
     }
@@ -27,15 +25,11 @@ enum JPEGXL {
     guard let size = size(&bits, bytes), let orientation = orientation(&bits, bytes) else {
       throw NotAPicture(reason: "JPEG XL that ends inside its header")
     }
-    return PictureMeasures(
-      format: .jxl, width: size.width, height: size.height, orientation: orientation)
+    return PictureMeasures(format: .jxl, width: size.width, height: size.height, orientation: orientation)
   }
 
-  private static func size(
-    _ bits: inout BitReader, _ bytes: Span<UInt8>
-  ) -> (width: Int, height: Int)? {
-    guard let isSmall = bits.read(1, in: bytes),
-      let height = side(isSmall: isSmall == 1, &bits, bytes),
+  private static func size(_ bits: inout BitReader, _ bytes: Span<UInt8>) -> (width: Int, height: Int)? {
+    guard let isSmall = bits.read(1, in: bytes), let height = side(isSmall: isSmall == 1, &bits, bytes),
       let ratio = bits.read(3, in: bytes)
     else { return nil }
     guard ratio == 0 else {
@@ -49,9 +43,7 @@ enum JPEGXL {
   private static let ratios = [(1, 1), (12, 10), (4, 3), (3, 2), (16, 9), (5, 4), (2, 1)]
 
   /// Small sides are multiples of eight up to 256, others have one of four bit widths.
-  private static func side(
-    isSmall: Bool, _ bits: inout BitReader, _ bytes: Span<UInt8>
-  ) -> Int? {
+  private static func side(isSmall: Bool, _ bits: inout BitReader, _ bytes: Span<UInt8>) -> Int? {
     if isSmall { return bits.read(5, in: bytes).map { ($0 + 1) * 8 } }
     guard let selector = bits.read(2, in: bytes) else { return nil }
     return bits.read([9, 13, 18, 30][selector], in: bytes).map { $0 + 1 }
@@ -71,9 +63,7 @@ enum JPEGXL {
 private struct BitReader {
   private var position: Int
 
-  init(offset: Int) {
-    position = offset * 8
-  }
+  init(offset: Int) { position = offset * 8 }
 
   mutating func read(_ count: Int, in bytes: Span<UInt8>) -> Int? {
     var value = 0

@@ -13,9 +13,7 @@ struct Orientation: Equatable {
   }
 
   /// Anticlockwise. A turn after a flip equals the opposite turn before it.
-  mutating func rotate(quarters more: Int) {
-    quarters = (isFlipped ? quarters - more : quarters + more) & 3
-  }
+  mutating func rotate(quarters more: Int) { quarters = (isFlipped ? quarters - more : quarters + more) & 3 }
 
   /// A horizontal flip equals half a turn and a vertical flip.
   mutating func mirror(leftToRight: Bool) {

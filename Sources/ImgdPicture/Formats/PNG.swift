@@ -6,19 +6,14 @@ enum PNG {
   private static let chunkOverhead = 12
 
   static func measure(_ bytes: Span<UInt8>) throws(NotAPicture) -> PictureMeasures {
-    guard let size = size(at: 0, in: bytes) else {
-      throw NotAPicture(reason: "PNG without IHDR")
-    }
+    guard let size = size(at: 0, in: bytes) else { throw NotAPicture(reason: "PNG without IHDR") }
     var extras = Extras()
     var offset = firstChunk
     for _ in 0..<PictureProbe.mostSteps {
-      guard let length = bytes.big32(at: offset), let name = bytes.fourCC(at: offset + 4),
-        name != "IEND"
-      else { break }
+      guard let length = bytes.big32(at: offset), let name = bytes.fourCC(at: offset + 4), name != "IEND" else { break }
       if name == "IDAT" {
         return PictureMeasures(
-          format: .png, width: size.width, height: size.height,
-          frames: extras.frames, orientation: extras.orientation)
+          format: .png, width: size.width, height: size.height, frames: extras.frames, orientation: extras.orientation)
       }
       extras.note(name, at: offset + 8, length: length, in: bytes)
       offset += length + chunkOverhead
@@ -30,8 +25,8 @@ enum PNG {
   static func size(at start: Int, in bytes: Span<UInt8>) -> (width: Int, height: Int)? {
     let chunk = start + firstChunk
     guard bytes.big32(at: start) == 0x8950_4E47, bytes.big32(at: start + 4) == 0x0D0A_1A0A,
-      bytes.big32(at: chunk) == 13, bytes.fourCC(at: chunk + 4) == "IHDR",
-      let width = bytes.big32(at: chunk + 8), let height = bytes.big32(at: chunk + 12)
+      bytes.big32(at: chunk) == 13, bytes.fourCC(at: chunk + 4) == "IHDR", let width = bytes.big32(at: chunk + 8),
+      let height = bytes.big32(at: chunk + 12)
     else { return nil }
     return (width, height)
   }
@@ -49,9 +44,7 @@ enum PNG {
     mutating func note(_ name: FourCC, at offset: Int, length: Int, in bytes: Span<UInt8>) {
       switch name {
       case "acTL" where length == Self.controlLength && announcedFrames == nil:
-        announcedFrames = bytes.big32(at: offset).flatMap {
-          (1...Int(Int32.max)).contains($0) ? $0 : nil
-        }
+        announcedFrames = bytes.big32(at: offset).flatMap { (1...Int(Int32.max)).contains($0) ? $0 : nil }
       case "eXIf" where length <= bytes.count - offset:
         let payload = bytes.extracting(offset..<(offset + length))
         orientation = Exif.orientation(in: payload, isNamed: false) ?? orientation

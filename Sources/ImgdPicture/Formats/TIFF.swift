@@ -14,8 +14,7 @@ enum TIFF {
       let height = directories.number(heightTag, at: first, in: bytes)
     else { throw NotAPicture(reason: "TIFF whose first directory states no size") }
     return PictureMeasures(
-      format: .tiff, width: width, height: height,
-      frames: countPages(directories, in: bytes),
+      format: .tiff, width: width, height: height, frames: countPages(directories, in: bytes),
       orientation: directories.orientation(in: bytes) ?? 1)
   }
 
@@ -24,8 +23,7 @@ enum TIFF {
     var seen: Set<Int> = []
     var directory = directories.first
     while seen.count < mostDirectories, directories.hasEntries(at: directory, in: bytes),
-      seen.insert(directory).inserted,
-      let next = directories.next(after: directory, in: bytes), next != 0
+      seen.insert(directory).inserted, let next = directories.next(after: directory, in: bytes), next != 0
     {
       directory = next
     }

@@ -16,17 +16,15 @@ struct TIFFDirectories {
     }
     let version = bytes.read16(at: 2, order)
     isBig = version == 43
-    guard isBig || version == 42,
-      let first = isBig ? bytes.read64(at: 8, order) : bytes.read32(at: 4, order)
-    else { return nil }
+    guard isBig || version == 42, let first = isBig ? bytes.read64(at: 8, order) : bytes.read32(at: 4, order) else {
+      return nil
+    }
     self.first = first
   }
 
   /// EXIF's orientation from the first directory; nil when absent or out of range.
   func orientation(in bytes: Span<UInt8>) -> Int? {
-    guard let number = number(Self.orientationTag, at: first, in: bytes),
-      (1...8).contains(number)
-    else { return nil }
+    guard let number = number(Self.orientationTag, at: first, in: bytes), (1...8).contains(number) else { return nil }
     return number
   }
 
@@ -35,16 +33,12 @@ struct TIFFDirectories {
     guard let count = entryCount(at: directory, in: bytes) else { return nil }
     let start = directory + countSize
     for entry in stride(from: start, to: start + count * entrySize, by: entrySize)
-    where bytes.read16(at: entry, order) == tag {
-      return value(of: entry, in: bytes)
-    }
+    where bytes.read16(at: entry, order) == tag { return value(of: entry, in: bytes) }
     return nil
   }
 
   /// Whether there is a directory with at least one entry.
-  func hasEntries(at directory: Int, in bytes: Span<UInt8>) -> Bool {
-    (entryCount(at: directory, in: bytes) ?? 0) > 0
-  }
+  func hasEntries(at directory: Int, in bytes: Span<UInt8>) -> Bool { (entryCount(at: directory, in: bytes) ?? 0) > 0 }
 
   /// The offset of the next directory; 0 ends the chain.
   func next(after directory: Int, in bytes: Span<UInt8>) -> Int? {

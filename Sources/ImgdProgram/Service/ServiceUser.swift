@@ -45,8 +45,7 @@ package struct ServiceUser: Sendable, Equatable {
     var buffer = [CChar](repeating: 0, count: 4096)
     // Each call writes at most the size of the buffer, and ends what it writes with a zero.
     while unsafe fgets(&buffer, CInt(buffer.count), stream) != nil {
-      text += String(
-        decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+      text += String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
     // The only place that closes the stream.
     guard unsafe pclose(stream) == 0 else { return nil }
@@ -74,8 +73,7 @@ package struct ServiceUser: Sendable, Equatable {
 
   /// The name of its group.
   fileprivate var groupName: String {
-    unsafe getgrgid(gid).flatMap { unsafe $0.pointee.gr_name }.map { unsafe String(cString: $0) }
-      ?? "\(gid)"
+    unsafe getgrgid(gid).flatMap { unsafe $0.pointee.gr_name }.map { unsafe String(cString: $0) } ?? "\(gid)"
   }
 
   /// Makes this process the user's, for good; returns false if root may not do that.
@@ -112,9 +110,7 @@ extension ServiceUser {
     if let closed = Self.directories(above: file.path).first(where: { !Self.isOpen($0, X_OK) }) {
       return sentence + "its directory is closed, chmod o+x \(closed)"
     }
-    if file.isSecret {
-      return sentence + "chgrp \(group) \(file.path), and chmod 640 \(file.path)"
-    }
+    if file.isSecret { return sentence + "chgrp \(group) \(file.path), and chmod 640 \(file.path)" }
     return sentence + "chmod \(isDirectory ? "o+rx" : "o+r") \(file.path)"
   }
 
@@ -126,7 +122,6 @@ extension ServiceUser {
 
   /// The directories on the way to a file, the highest first.
   private static func directories(above path: String) -> [String] {
-    path.utf8.indices.filter { path.utf8[$0] == UInt8(ascii: "/") && $0 != path.startIndex }
-      .map { String(path[..<$0]) }
+    path.utf8.indices.filter { path.utf8[$0] == UInt8(ascii: "/") && $0 != path.startIndex }.map { String(path[..<$0]) }
   }
 }

@@ -10,17 +10,13 @@ package struct StandardStream: TextOutputStream {
     print(text, terminator: "", to: &output)
   }
 
-  private init(_ descriptor: CInt) {
-    self.descriptor = descriptor
-  }
+  private init(_ descriptor: CInt) { self.descriptor = descriptor }
 
   /// Writes all of a text, as long as the descriptor takes it.
   package mutating func write(_ text: String) {
     var rest = Array(text.utf8)[...]
     while !rest.isEmpty {
-      let written = unsafe rest.withUnsafeBytes {
-        unsafe Glibc.write(descriptor, $0.baseAddress, $0.count)
-      }
+      let written = unsafe rest.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
       guard written > 0 else { return }
       rest = rest.dropFirst(written)
     }

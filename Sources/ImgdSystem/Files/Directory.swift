@@ -16,8 +16,7 @@ package struct Directory: ~Copyable, Sendable {
 
   /// Opens a directory by its path; the last component may not be a link.
   package init(path: String) throws(SystemFailure) {
-    self.init(
-      try FileDescriptor(opening: path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW), path: path)
+    self.init(try FileDescriptor(opening: path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW), path: path)
   }
 
   private init(_ descriptor: consuming FileDescriptor, path: String) {
@@ -45,9 +44,7 @@ package struct Directory: ~Copyable, Sendable {
   /// The bytes of its file system: those that this process may still use, and all of them.
   package func space() throws(SystemFailure) -> (free: Int, total: Int) {
     var answer = statvfs()
-    guard unsafe fstatvfs(descriptor.number, &answer) == 0 else {
-      throw SystemFailure("fstatvfs", path)
-    }
+    guard unsafe fstatvfs(descriptor.number, &answer) == 0 else { throw SystemFailure("fstatvfs", path) }
     return (bytes(answer.f_bavail, answer.f_frsize), bytes(answer.f_blocks, answer.f_frsize))
   }
 
@@ -71,17 +68,14 @@ package struct Directory: ~Copyable, Sendable {
   /// Opens a file below; a link on the way or at the end is a failure (`ELOOP`).
   ///
   /// Without `mayWait` it fails with `EAGAIN` where the kernel would have to read the disk.
-  package func open(_ below: String, for purpose: Purpose, mayWait: Bool = true)
-    throws(SystemFailure) -> FileDescriptor
+  package func open(_ below: String, for purpose: Purpose, mayWait: Bool = true) throws(SystemFailure) -> FileDescriptor
   {
-    let number = unsafe linux_open_beneath(
-      descriptor.number, below, purpose.number, mayWait ? 1 : 0)
+    let number = unsafe linux_open_beneath(descriptor.number, below, purpose.number, mayWait ? 1 : 0)
     if number >= 0 { return FileDescriptor(owning: number) }
     switch (errno, mayWait) {
     // A system call filter that does not know this call yet returns EPERM.
     case (ENOSYS, true), (EPERM, true): return try openBySteps(below, for: purpose)
-    case (ENOSYS, false), (EPERM, false), (EINVAL, false):
-      throw failure("openat2", below, errno: EAGAIN)
+    case (ENOSYS, false), (EPERM, false), (EINVAL, false): throw failure("openat2", below, errno: EAGAIN)
     default: throw failure("openat2", below)
     }
   }
@@ -108,11 +102,8 @@ package struct Directory: ~Copyable, Sendable {
   }
 
   /// Creates a directory in this one, like the other `make`, and opens it.
-  @discardableResult
-  package func make(_ name: String, permissions: UInt32) throws(SystemFailure) -> Directory {
-    guard unsafe mkdirat(descriptor.number, name, permissions) == 0 else {
-      throw failure("mkdir", name)
-    }
+  @discardableResult package func make(_ name: String, permissions: UInt32) throws(SystemFailure) -> Directory {
+    guard unsafe mkdirat(descriptor.number, name, permissions) == 0 else { throw failure("mkdir", name) }
     let made = try directory(name)
     try made.settle(permissions)
     return made
@@ -136,9 +127,7 @@ package struct Directory: ~Copyable, Sendable {
 
   /// Gives a name to an unnamed file; a name that exists is a failure (`EEXIST`).
   package func link(_ file: borrowing FileDescriptor, as name: String) throws(SystemFailure) {
-    guard unsafe linux_link_unnamed(file.number, descriptor.number, name) == 0 else {
-      throw failure("link", name)
-    }
+    guard unsafe linux_link_unnamed(file.number, descriptor.number, name) == 0 else { throw failure("link", name) }
   }
 
   /// Removes a file, or a link itself, but no directory.
@@ -174,9 +163,7 @@ package struct Directory: ~Copyable, Sendable {
     return names
   }
 
-  private func failure(_ call: String, _ name: String, errno code: CInt = Glibc.errno)
-    -> SystemFailure
-  {
+  private func failure(_ call: String, _ name: String, errno code: CInt = Glibc.errno) -> SystemFailure {
     SystemFailure(call, path + "/" + name, errno: code)
   }
 }

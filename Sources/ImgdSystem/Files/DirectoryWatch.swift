@@ -62,13 +62,10 @@ package final class DirectoryWatch {
       let name = buffer[(offset + 16)..<end].prefix { $0 != 0 }
       events.append(
         Event(
-          directory: directory < 0 ? nil : directory,
-          name: name.isEmpty ? nil : String(decoding: name, as: UTF8.self)))
+          directory: directory < 0 ? nil : directory, name: name.isEmpty ? nil : String(decoding: name, as: UTF8.self)))
       offset = end
     }
   }
 
-  private func word(at offset: Int) -> UInt32 {
-    (0..<4).reversed().reduce(0) { $0 << 8 | UInt32(buffer[offset + $1]) }
-  }
+  private func word(at offset: Int) -> UInt32 { (0..<4).reversed().reduce(0) { $0 << 8 | UInt32(buffer[offset + $1]) } }
 }

@@ -23,14 +23,10 @@ import Glibc
     self.init(owning: number)
   }
 
-  deinit {
-    if closesSlowly { SlowClosing.close(number) } else { Glibc.close(number) }
-  }
+  deinit { if closesSlowly { SlowClosing.close(number) } else { Glibc.close(number) } }
 
   /// The same descriptor, to be closed by `SlowClosing`, so that nobody waits for that.
-  consuming func closingSlowly() -> FileDescriptor {
-    FileDescriptor(owning: release(), closesSlowly: true)
-  }
+  consuming func closingSlowly() -> FileDescriptor { FileDescriptor(owning: release(), closesSlowly: true) }
 
   /// Gives the descriptor away: the caller closes it from here on.
   package consuming func release() -> CInt {
@@ -68,9 +64,7 @@ import Glibc
   /// returns how many there were: fewer when `source` ends earlier.
   ///
   /// `copy_file_range` would be no better: it refuses to copy between file systems.
-  func append(
-    from source: borrowing FileDescriptor, at start: Int = 0, count: Int
-  ) throws(SystemFailure) -> Int {
+  func append(from source: borrowing FileDescriptor, at start: Int = 0, count: Int) throws(SystemFailure) -> Int {
     var copied = 0
     while copied < count {
       let sent = linux_send_file(number, source.number, off_t(start + copied), count - copied)
@@ -87,9 +81,7 @@ import Glibc
   }
 
   /// The bytes of one read from a descriptor that belongs to somebody else.
-  package static func part(
-    _ limit: Int, from number: CInt, of subject: String
-  ) throws(SystemFailure) -> [UInt8] {
+  package static func part(_ limit: Int, from number: CInt, of subject: String) throws(SystemFailure) -> [UInt8] {
     var count = 0
     let bytes = unsafe [UInt8](unsafeUninitializedCapacity: limit) { room, filled in
       repeat {
@@ -114,15 +106,12 @@ import Glibc
   }
 
   /// At most `limit` bytes of the file from `start` on; `subject` names it in a failure.
-  package func front(
-    _ limit: Int, from start: Int = 0, of subject: String = ""
-  ) throws(SystemFailure) -> [UInt8] {
+  package func front(_ limit: Int, from start: Int = 0, of subject: String = "") throws(SystemFailure) -> [UInt8] {
     var failed: SystemFailure?
     let bytes = unsafe [UInt8](unsafeUninitializedCapacity: limit) { room, filled in
       while filled < limit {
         let got = unsafe pread(
-          number, room.baseAddress.map { unsafe $0 + filled }, limit - filled,
-          off_t(start + filled))
+          number, room.baseAddress.map { unsafe $0 + filled }, limit - filled, off_t(start + filled))
         if got < 0, errno == EINTR { continue }
         if got < 0 { failed = SystemFailure("read", subject) }
         if got <= 0 { break }

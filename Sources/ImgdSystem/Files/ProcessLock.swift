@@ -8,9 +8,7 @@ import Glibc
 package struct ProcessLock: ~Copyable, Sendable {
   private let descriptor: FileDescriptor
 
-  private init(_ descriptor: consuming FileDescriptor) {
-    self.descriptor = descriptor
-  }
+  private init(_ descriptor: consuming FileDescriptor) { self.descriptor = descriptor }
 
   /// Closing would not be enough: a program that is just being started has a copy of the descriptor.
   deinit { _ = linux_unlock(descriptor.number) }
@@ -25,9 +23,7 @@ package struct ProcessLock: ~Copyable, Sendable {
   }
 
   /// Takes the lock `name` in a directory, without waiting.
-  package static func acquire(_ name: String, in directory: borrowing Directory)
-    throws(SystemFailure) -> Answer
-  {
+  package static func acquire(_ name: String, in directory: borrowing Directory) throws(SystemFailure) -> Answer {
     let flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC
     let number = unsafe openat(directory.descriptor.number, name, flags, 0o600)
     let subject = directory.path + "/" + name
@@ -48,9 +44,7 @@ package struct ProcessLock: ~Copyable, Sendable {
   /// The lock also holds when the id cannot be written, as on a full disk.
   private static func note(_ pid: Int32, in file: borrowing FileDescriptor) {
     guard ftruncate(file.number, 0) == 0 else { return }
-    unsafe Array("\(pid)\n".utf8).withUnsafeBytes { text in
-      _ = unsafe file.write(all: text, to: "a lock")
-    }
+    unsafe Array("\(pid)\n".utf8).withUnsafeBytes { text in _ = unsafe file.write(all: text, to: "a lock") }
   }
 
   private static func holder(in file: borrowing FileDescriptor) throws(SystemFailure) -> Int32? {

@@ -4,24 +4,18 @@ internal import CLinux
 package struct Instant: Comparable, Hashable, Sendable {
   package var nanoseconds: Int64
 
-  package init(nanoseconds: Int64) {
-    self.nanoseconds = nanoseconds
-  }
+  package init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
   /// The time now; inside a loop use `EventLoop.now`, which is read once a tick.
   package static var current: Instant { Instant(nanoseconds: linux_monotonic_ns()) }
 
-  package static func < (left: Instant, right: Instant) -> Bool {
-    left.nanoseconds < right.nanoseconds
-  }
+  package static func < (left: Instant, right: Instant) -> Bool { left.nanoseconds < right.nanoseconds }
 
   package static func + (left: Instant, right: Duration) -> Instant {
     Instant(nanoseconds: left.nanoseconds.addingSaturated(right.nanoseconds))
   }
 
-  package static func - (left: Instant, right: Instant) -> Duration {
-    .nanoseconds(left.nanoseconds(since: right))
-  }
+  package static func - (left: Instant, right: Instant) -> Duration { .nanoseconds(left.nanoseconds(since: right)) }
 
   /// Nanoseconds since `start`, clamped to the range.
   func nanoseconds(since start: Instant) -> Int64 {
@@ -40,14 +34,10 @@ package final class LoopClock {
   /// How far a manual clock moves whenever it is read, so that all work takes time.
   package var stride = Duration.zero
 
-  private init(manual: Instant? = nil) {
-    self.manual = manual
-  }
+  private init(manual: Instant? = nil) { self.manual = manual }
 
   /// A clock that stands still until it is advanced.
-  package static func manual(at start: Instant = Instant(nanoseconds: 0)) -> LoopClock {
-    LoopClock(manual: start)
-  }
+  package static func manual(at start: Instant = Instant(nanoseconds: 0)) -> LoopClock { LoopClock(manual: start) }
 
   package var now: Instant {
     guard let manual else { return .current }
@@ -56,9 +46,7 @@ package final class LoopClock {
   }
 
   /// Moves a manual clock; no effect on the system's clock.
-  package func advance(by step: Duration) {
-    manual = manual.map { $0 + step }
-  }
+  package func advance(by step: Duration) { manual = manual.map { $0 + step } }
 }
 
 /// The wall clock, for people and HTTP.

@@ -25,9 +25,7 @@ import Glibc
 package struct Readiness: OptionSet, Sendable {
   package let rawValue: UInt32
 
-  package init(rawValue: UInt32) {
-    self.rawValue = rawValue
-  }
+  package init(rawValue: UInt32) { self.rawValue = rawValue }
 
   package static let read = Readiness(rawValue: UInt32(LINUX_READ))
   package static let write = Readiness(rawValue: UInt32(LINUX_WRITE))
@@ -42,20 +40,15 @@ package struct Readiness: OptionSet, Sendable {
   // With plain numbers: the methods that every option set has look up types at run time.
 
   /// Whether these events include all of the others.
-  @inline(__always)
-  package func contains(_ other: Readiness) -> Bool {
-    rawValue & other.rawValue == other.rawValue
-  }
+  @inline(__always) package func contains(_ other: Readiness) -> Bool { rawValue & other.rawValue == other.rawValue }
 
   /// These events and others.
-  @inline(__always)
-  package func union(_ other: Readiness) -> Readiness {
+  @inline(__always) package func union(_ other: Readiness) -> Readiness {
     Readiness(rawValue: rawValue | other.rawValue)
   }
 
   /// The events that are in both.
-  @inline(__always)
-  package func intersection(_ other: Readiness) -> Readiness {
+  @inline(__always) package func intersection(_ other: Readiness) -> Readiness {
     Readiness(rawValue: rawValue & other.rawValue)
   }
 
@@ -115,59 +108,45 @@ package typealias Interest = Readiness
   /// Calls `handler` whenever the descriptor is ready, until the watch is cancelled.
   ///
   /// The watch does not own the descriptor; cancel it before the descriptor is closed.
-  package func watch(
-    _ descriptor: CInt, for interest: Interest, _ handler: @escaping (Readiness) -> Void
-  ) throws(SystemFailure) -> Watch {
+  package func watch(_ descriptor: CInt, for interest: Interest, _ handler: @escaping (Readiness) -> Void)
+    throws(SystemFailure) -> Watch
+  {
     let token = watches.nextToken(for: descriptor)
     guard linux_epoll_add(epoll.number, descriptor, interest.rawValue, token) == 0 else {
       throw SystemFailure("epoll_ctl add", "descriptor \(descriptor)")
     }
-    let watch = Watch(
-      descriptor: descriptor, interest: interest, token: token, loop: self, handler: handler)
+    let watch = Watch(descriptor: descriptor, interest: interest, token: token, loop: self, handler: handler)
     watches.insert(watch)?.disown()
     return watch
   }
 
   /// Runs `action` once, when `delay` has passed since the call, never before.
-  @discardableResult
-  package func schedule(after delay: Duration, _ action: @escaping () -> Void) -> Timer {
+  @discardableResult package func schedule(after delay: Duration, _ action: @escaping () -> Void) -> Timer {
     let timer = Timer(deadline: clock.now + max(delay, .zero), loop: self, action: action)
     timers.insert(timer)
     return timer
   }
 
   /// Runs `action` at the end of this tick, after all events and timers.
-  package func atTickEnd(_ action: @escaping () -> Void) {
-    deferred.add(action)
-  }
+  package func atTickEnd(_ action: @escaping () -> Void) { deferred.add(action) }
 
   /// Runs `action` in the next tick, which then does not wait.
-  package func nextTick(_ action: @escaping () -> Void) {
-    upcoming.add(action)
-  }
+  package func nextTick(_ action: @escaping () -> Void) { upcoming.add(action) }
 
   /// Sets the owner of work that is longer than a tick: `part` is called at the end of a tick for the
   /// next part, and returns whether there is more.
-  package func share(_ part: @escaping () -> Bool) {
-    longWork = part
-  }
+  package func share(_ part: @escaping () -> Bool) { longWork = part }
 
   /// Has the owner of long work called from the end of this tick on.
-  package func beginLongWork() {
-    hasLongWork = true
-  }
+  package func beginLongWork() { hasLongWork = true }
 
   // MARK: Running
 
   /// Runs ticks until `stop` is called.
-  package func run() {
-    while !isStopped { tick(waiting: true) }
-  }
+  package func run() { while !isStopped { tick(waiting: true) } }
 
   /// Ends `run` after the tick in which it is called.
-  package func stop() {
-    isStopped = true
-  }
+  package func stop() { isStopped = true }
 
   /// Frees everything that the loop would still call, most of which holds the loop itself: without this
   /// none of it is ever freed. For a loop that has stopped; its watches and timers never fire again.
@@ -193,13 +172,10 @@ package typealias Interest = Readiness
   }
 
   /// Runs ticks without waiting until nothing is ready, due or deferred.
-  package func settle() {
-    while tick(waiting: false) {}
-  }
+  package func settle() { while tick(waiting: false) {} }
 
   /// Runs one tick; returns whether anything happened.
-  @discardableResult
-  package func tick(waiting: Bool) -> Bool {
+  @discardableResult package func tick(waiting: Bool) -> Bool {
     let patience = waiting ? patience : 0
     let count = waitForEvents(atMost: patience != 0 && bell.fallAsleep() ? patience : 0)
     let isCalled = bell.wakeUp()
@@ -222,17 +198,13 @@ package typealias Interest = Readiness
   }
 
   /// The one place where the thread sleeps; profiles find it by this name.
-  @inline(never)
-  private func waitForEvents(atMost patience: Int64) -> Int {
-    let count = unsafe linux_epoll_wait(
-      epoll.number, ready.baseAddress, CInt(ready.count), patience)
+  @inline(never) private func waitForEvents(atMost patience: Int64) -> Int {
+    let count = unsafe linux_epoll_wait(epoll.number, ready.baseAddress, CInt(ready.count), patience)
     precondition(count >= 0 || errno == EINTR, "epoll_wait fails only when interrupted")
     return max(Int(count), 0)
   }
 
-  private func dispatch(_ event: linux_ready) {
-    watches[event.token]?.deliver(Readiness(rawValue: event.events))
-  }
+  private func dispatch(_ event: linux_ready) { watches[event.token]?.deliver(Readiness(rawValue: event.events)) }
 
   private func receiveMail() -> Bool {
     var received = false
@@ -268,8 +240,7 @@ package typealias Interest = Readiness
   // MARK: Calls from watches and timers
 
   func modify(_ watch: Watch) {
-    _ = linux_epoll_modify(
-      epoll.number, watch.descriptor, watch.interest.rawValue, watch.token)
+    _ = linux_epoll_modify(epoll.number, watch.descriptor, watch.interest.rawValue, watch.token)
   }
 
   /// The kernel itself removes a closed descriptor from epoll; that is not an error. (A descriptor
@@ -279,14 +250,10 @@ package typealias Interest = Readiness
     watches.remove(watch)
   }
 
-  func remove(_ timer: Timer) {
-    timers.remove(timer)
-  }
+  func remove(_ timer: Timer) { timers.remove(timer) }
 
   /// Has a mailbox looked into whenever the bell has been rung, for as long as the loop exists.
-  func addMail(_ receive: @escaping () -> Bool) {
-    mail.append(receive)
-  }
+  func addMail(_ receive: @escaping () -> Bool) { mail.append(receive) }
 }
 
 /// Actions that are deferred to a later point of a loop's cycle.
@@ -295,18 +262,14 @@ package typealias Interest = Readiness
 /// round ends, and no array is modified while it frees the actions that it held.
 private final class DeferredQueue {
   /// A closure that is itself an element would be wrapped in another one, which has to be allocated.
-  private struct Action {
-    let run: () -> Void
-  }
+  private struct Action { let run: () -> Void }
 
   private var waiting: [Action] = []
   private var running: [Action] = []
 
   var isEmpty: Bool { waiting.isEmpty }
 
-  func add(_ action: @escaping () -> Void) {
-    waiting.append(Action(run: action))
-  }
+  func add(_ action: @escaping () -> Void) { waiting.append(Action(run: action)) }
 
   /// Frees the waiting actions without running them.
   func removeAll() {

@@ -33,13 +33,9 @@ final class LoopBell: Sendable {
 
   /// Says that the loop is going to sleep; false when it must look first.
   func fallAsleep() -> Bool {
-    state.compareExchange(
-      expected: Self.awake, desired: Self.asleep, ordering: .acquiringAndReleasing
-    ).exchanged
+    state.compareExchange(expected: Self.awake, desired: Self.asleep, ordering: .acquiringAndReleasing).exchanged
   }
 
   /// Says that the loop is awake; true when it must look.
-  func wakeUp() -> Bool {
-    state.exchange(Self.awake, ordering: .acquiringAndReleasing) == Self.rung
-  }
+  func wakeUp() -> Bool { state.exchange(Self.awake, ordering: .acquiringAndReleasing) == Self.rung }
 }

@@ -7,9 +7,7 @@ import Glibc
 package final class LoopThread: Sendable {
   private let thread: Thread
 
-  private init(_ thread: Thread) {
-    self.thread = thread
-  }
+  private init(_ thread: Thread) { self.thread = thread }
 
   /// Starts a thread with a loop of its own; returns the value that `build` has made there.
   package static func start<Entry: Sendable>(
@@ -23,20 +21,14 @@ package final class LoopThread: Sendable {
         let entry = try build(loop)
         outcome.broadcast { $0 = .success(entry) }
         loop.run()
-      } catch {
-        outcome.broadcast { $0 = .failure(error) }
-      }
+      } catch { outcome.broadcast { $0 = .failure(error) } }
     }
-    do throws(SystemFailure) {
-      return (LoopThread(thread), try outcome.wait { $0 }.get())
-    } catch {
+    do throws(SystemFailure) { return (LoopThread(thread), try outcome.wait { $0 }.get()) } catch {
       thread.join()
       throw error
     }
   }
 
   /// Waits until the thread has ended; its loop must have been stopped.
-  package func join() {
-    thread.join()
-  }
+  package func join() { thread.join() }
 }

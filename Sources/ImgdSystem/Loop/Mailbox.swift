@@ -6,9 +6,7 @@ package final class Mailbox<Message: Sendable>: Sendable {
   private let waiting = Locked<[Message]>([])
   private let bell: LoopBell
 
-  fileprivate init(_ bell: LoopBell) {
-    self.bell = bell
-  }
+  fileprivate init(_ bell: LoopBell) { self.bell = bell }
 
   /// Adds a message; never waits.
   package func post(_ message: Message) {
@@ -30,9 +28,9 @@ package final class Mailbox<Message: Sendable>: Sendable {
 
 extension EventLoop {
   /// A mailbox whose messages this loop receives for as long as it exists.
-  package func makeMailbox<Message: Sendable>(
-    _ receive: @escaping (Message) -> Void
-  ) throws(SystemFailure) -> Mailbox<Message> {
+  package func makeMailbox<Message: Sendable>(_ receive: @escaping (Message) -> Void) throws(SystemFailure) -> Mailbox<
+    Message
+  > {
     let mailbox = Mailbox<Message>(bell)
     let delivery = Delivery(on: self, to: receive)
     addMail { delivery.deliver(mailbox.collect()) }

@@ -10,13 +10,9 @@ package final class SignalWatch {
   private let watch: Watch
 
   /// Blocks the signals in this thread and in every thread that it starts from now on.
-  package static func block(_ signals: [CInt]) {
-    _ = linux_block_signals(mask(signals))
-  }
+  package static func block(_ signals: [CInt]) { _ = linux_block_signals(mask(signals)) }
 
-  package init(
-    _ signals: [CInt], on loop: EventLoop, _ handler: @escaping (CInt) -> Void
-  ) throws(SystemFailure) {
+  package init(_ signals: [CInt], on loop: EventLoop, _ handler: @escaping (CInt) -> Void) throws(SystemFailure) {
     let number = linux_signal_fd(Self.mask(signals))
     guard number >= 0 else { throw SystemFailure("signalfd") }
     descriptor = FileDescriptor(owning: number)
@@ -25,11 +21,7 @@ package final class SignalWatch {
     }
   }
 
-  deinit {
-    watch.cancel()
-  }
+  deinit { watch.cancel() }
 
-  private static func mask(_ signals: [CInt]) -> UInt64 {
-    signals.reduce(0) { $0 | 1 << UInt64($1) }
-  }
+  private static func mask(_ signals: [CInt]) -> UInt64 { signals.reduce(0) { $0 | 1 << UInt64($1) } }
 }

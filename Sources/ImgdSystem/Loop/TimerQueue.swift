@@ -28,9 +28,7 @@ package final class Timer {
   }
 
   /// Clears the reference to a loop that no longer has this timer.
-  func disown() {
-    loop = nil
-  }
+  func disown() { loop = nil }
 
   fileprivate func precedes(_ other: Timer) -> Bool {
     deadline == other.deadline ? sequence < other.sequence : deadline < other.deadline
@@ -62,16 +60,12 @@ struct TimerQueue {
 
   /// Removes the first timer if it is due and its sequence number is at most `newest`.
   mutating func removeDue(at now: Instant, upTo newest: UInt64) -> Timer? {
-    guard let first = heap.first, first.deadline <= now, first.sequence <= newest else {
-      return nil
-    }
+    guard let first = heap.first, first.deadline <= now, first.sequence <= newest else { return nil }
     removeTimer(at: 0)
     return first
   }
 
-  func forEach(_ body: (Timer) -> Void) {
-    heap.forEach(body)
-  }
+  func forEach(_ body: (Timer) -> Void) { heap.forEach(body) }
 
   private mutating func removeTimer(at place: Int) {
     let last = heap.count - 1

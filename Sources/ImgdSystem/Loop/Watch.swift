@@ -6,10 +6,7 @@ package final class Watch {
   // Never dangles: the loop calls `disown` on every watch in its table in its deinit.
   private var loop: Unowned<EventLoop>?
 
-  init(
-    descriptor: CInt, interest: Interest, token: UInt64, loop: EventLoop,
-    handler: @escaping (Readiness) -> Void
-  ) {
+  init(descriptor: CInt, interest: Interest, token: UInt64, loop: EventLoop, handler: @escaping (Readiness) -> Void) {
     self.descriptor = descriptor
     self.interest = interest
     self.token = token
@@ -18,9 +15,7 @@ package final class Watch {
   }
 
   /// The events asked for; a change takes effect at once, even for events that have arrived already.
-  package var interest: Interest {
-    didSet { if interest != oldValue { loop?.object.modify(self) } }
-  }
+  package var interest: Interest { didSet { if interest != oldValue { loop?.object.modify(self) } } }
 
   /// Ends the watch; no event follows, not even one that has arrived already.
   package func cancel() {
@@ -38,9 +33,7 @@ package final class Watch {
   }
 
   /// Clears the reference to a loop that no longer has this watch.
-  func disown() {
-    loop = nil
-  }
+  func disown() { loop = nil }
 
   private var deliverable: Readiness {
     let told = interest.union(.hangup)
@@ -81,11 +74,7 @@ struct WatchTable {
     return slot.generation == UInt32(token >> 32) ? slot.watch : nil
   }
 
-  mutating func remove(_ watch: Watch) {
-    slots[Int(watch.descriptor)].watch = nil
-  }
+  mutating func remove(_ watch: Watch) { slots[Int(watch.descriptor)].watch = nil }
 
-  func forEach(_ body: (Watch) -> Void) {
-    for slot in slots { slot.watch.map(body) }
-  }
+  func forEach(_ body: (Watch) -> Void) { for slot in slots { slot.watch.map(body) } }
 }

@@ -41,17 +41,13 @@ import Glibc
   let count: Int
 
   init(of number: CInt, count: Int) throws(SystemFailure) {
-    guard
-      let start = unsafe mmap(nil, count, PROT_READ | PROT_WRITE, MAP_SHARED, number, 0),
-      unsafe start != MAP_FAILED
+    guard let start = unsafe mmap(nil, count, PROT_READ | PROT_WRITE, MAP_SHARED, number, 0), unsafe start != MAP_FAILED
     else { throw SystemFailure("mmap", "a memfd") }
     unsafe self.start = start
     self.count = count
   }
 
-  deinit {
-    unsafe munmap(start, count)
-  }
+  deinit { unsafe munmap(start, count) }
 
   consuming func unmap() {}
 }

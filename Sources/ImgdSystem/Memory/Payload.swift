@@ -23,13 +23,9 @@ package struct Payload: Sendable {
 
   private let place: Place
 
-  package init(_ bytes: [UInt8]) {
-    place = .heap(bytes.trimmed)
-  }
+  package init(_ bytes: [UInt8]) { place = .heap(bytes.trimmed) }
 
-  init(sealed memory: SealedMemory) {
-    place = .memory(memory)
-  }
+  init(sealed memory: SealedMemory) { place = .memory(memory) }
 
   /// How many bytes there are.
   package var count: Int {
@@ -39,9 +35,7 @@ package struct Payload: Sendable {
     }
   }
 
-  private var memory: SealedMemory? {
-    if case .memory(let memory) = place { memory } else { nil }
-  }
+  private var memory: SealedMemory? { if case .memory(let memory) = place { memory } else { nil } }
 
   /// Whether the bytes are in a memfd already.
   package var isShareable: Bool { memory != nil }
@@ -61,8 +55,7 @@ package struct Payload: Sendable {
   package var bytes: [UInt8] {
     switch place {
     case .heap(let bytes): bytes
-    case .memory(let memory):
-      memory.withBytes { span in unsafe span.withUnsafeBufferPointer { unsafe [UInt8]($0) } }
+    case .memory(let memory): memory.withBytes { span in unsafe span.withUnsafeBufferPointer { unsafe [UInt8]($0) } }
     }
   }
 
@@ -98,10 +91,7 @@ extension Payload {
 
   /// A copy of some of the bytes of a memfd; nil when it is shorter.
   package func part(from start: Int, count: Int) -> Payload? {
-    guard let memory, start >= 0, count >= 0, start <= self.count, count <= self.count - start
-    else {
-      return nil
-    }
+    guard let memory, start >= 0, count >= 0, start <= self.count, count <= self.count - start else { return nil }
     return try? memory.part(from: start, count: count)
   }
 
@@ -119,9 +109,7 @@ extension Payload {
   /// bytes move to the heap, and more stay where they are: copying them would hold up others.
   package func outsideReserve() -> Payload {
     guard let memory, OpenFiles.isReserve(memory.number) else { return self }
-    if let moved = memory.renumbered(), !OpenFiles.isReserve(moved.number) {
-      return Payload(sealed: moved)
-    }
+    if let moved = memory.renumbered(), !OpenFiles.isReserve(moved.number) { return Payload(sealed: moved) }
     return count <= Self.heapLimit ? Payload(bytes) : self
   }
 }
@@ -142,9 +130,7 @@ extension Payload {
   /// Reads a whole file of exactly `count` bytes; nil when it has fewer or more.
   ///
   /// The caller has checked that `count` bytes of memory may be taken.
-  package static func read(_ file: borrowing FileDescriptor, count: Int) throws(SystemFailure)
-    -> Payload?
-  {
+  package static func read(_ file: borrowing FileDescriptor, count: Int) throws(SystemFailure) -> Payload? {
     guard count >= 0, try file.ends(at: count) else { return nil }
     // Without a descriptor the bytes go to the heap: a picture that must be copied is better than none.
     guard count > heapLimit, var writer = try? MemoryWriter.toKeep() else {
@@ -186,11 +172,7 @@ package struct PayloadWriter: ~Copyable {
   package mutating func append(_ bytes: UnsafeRawBufferPointer) throws(SystemFailure) {
     let total = max(count + bytes.count, expected)
     if memory == nil, total > Payload.heapLimit { try moveToMemory() }
-    if memory == nil {
-      unsafe heap.append(contentsOf: bytes)
-    } else {
-      try unsafe memory?.append(bytes)
-    }
+    if memory == nil { unsafe heap.append(contentsOf: bytes) } else { try unsafe memory?.append(bytes) }
     count += bytes.count
   }
 

@@ -24,21 +24,15 @@ import Glibc
     unsafe start = place
   }
 
-  private static func map(
-    _ number: CInt, _ count: Int
-  ) throws(SystemFailure) -> UnsafeRawPointer? {
-    guard let place = unsafe mmap(nil, count, PROT_READ, MAP_SHARED, number, 0),
-      unsafe place != MAP_FAILED
-    else { throw SystemFailure("mmap", "a received descriptor") }
+  private static func map(_ number: CInt, _ count: Int) throws(SystemFailure) -> UnsafeRawPointer? {
+    guard let place = unsafe mmap(nil, count, PROT_READ, MAP_SHARED, number, 0), unsafe place != MAP_FAILED else {
+      throw SystemFailure("mmap", "a received descriptor")
+    }
     return UnsafeRawPointer(place)
   }
 
-  deinit {
-    if let start = unsafe start { unsafe munmap(UnsafeMutableRawPointer(mutating: start), count) }
-  }
+  deinit { if let start = unsafe start { unsafe munmap(UnsafeMutableRawPointer(mutating: start), count) } }
 
   /// The bytes; valid as long as this value.
-  package var bytes: UnsafeRawBufferPointer {
-    unsafe UnsafeRawBufferPointer(start: start, count: count)
-  }
+  package var bytes: UnsafeRawBufferPointer { unsafe UnsafeRawBufferPointer(start: start, count: count) }
 }

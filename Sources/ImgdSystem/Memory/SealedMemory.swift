@@ -62,9 +62,7 @@ final class SealedMemory: Sendable {
   func withBytes<R, E: Error>(_ body: (Span<UInt8>) throws(E) -> R) throws(E) -> R {
     guard count > 0 else { return try body([UInt8]().span) }
     // A mapping of a sealed file cannot fault, because the file cannot shrink.
-    guard
-      let start = unsafe mmap(nil, count, PROT_READ, MAP_SHARED, descriptor.number, 0),
-      unsafe start != MAP_FAILED
+    guard let start = unsafe mmap(nil, count, PROT_READ, MAP_SHARED, descriptor.number, 0), unsafe start != MAP_FAILED
     else { return try withCopy(body) }
     defer { unsafe munmap(start, count) }
     let bytes = unsafe UnsafeRawBufferPointer(start: start, count: count)
@@ -94,9 +92,7 @@ struct MemoryWriter: ~Copyable {
   /// A memfd that is kept for long, and so must not take one of the last descriptors.
   static func toKeep() throws(SystemFailure) -> MemoryWriter {
     let writer = try MemoryWriter()
-    guard !OpenFiles.isReserve(writer.descriptor.number) else {
-      throw SystemFailure("memfd_create", errno: EMFILE)
-    }
+    guard !OpenFiles.isReserve(writer.descriptor.number) else { throw SystemFailure("memfd_create", errno: EMFILE) }
     return writer
   }
 
@@ -124,9 +120,7 @@ struct MemoryWriter: ~Copyable {
   }
 
   /// Adds `count` bytes of a file from `start` on.
-  mutating func append(
-    _ file: borrowing FileDescriptor, at start: Int, count: Int
-  ) throws(SystemFailure) {
+  mutating func append(_ file: borrowing FileDescriptor, at start: Int, count: Int) throws(SystemFailure) {
     self.count += try descriptor.append(from: file, at: start, count: count)
   }
 

@@ -28,8 +28,8 @@ enum CgroupPath {
     /// hyphen varies.
     init?(_ line: Substring) {
       let fields = line.split(separator: " ")
-      guard fields.count > 5, let hyphen = fields[5...].firstIndex(of: "-"),
-        fields.indices.contains(hyphen + 1), fields[hyphen + 1] == "cgroup2"
+      guard fields.count > 5, let hyphen = fields[5...].firstIndex(of: "-"), fields.indices.contains(hyphen + 1),
+        fields[hyphen + 1] == "cgroup2"
       else { return nil }
       root = unescaped(fields[3])
       point = unescaped(fields[4])
@@ -50,9 +50,7 @@ enum CgroupPath {
     var left = field.utf8[...]
     while let byte = left.popFirst() {
       let digits = left.prefix(3)
-      if byte == UInt8(ascii: "\\"), digits.count == 3,
-        let code = UInt8(Substring(digits), radix: 8)
-      {
+      if byte == UInt8(ascii: "\\"), digits.count == 3, let code = UInt8(Substring(digits), radix: 8) {
         bytes.append(code)
         left = left.dropFirst(3)
       } else {

@@ -8,8 +8,7 @@ final class LimitWatch {
   private var watch: BackoffWatch?
 
   /// A group without limits never reaches any, and is refused.
-  init(of directory: String, loop: EventLoop, callbacks: PressureCallbacks) throws(PressureProblem)
-  {
+  init(of directory: String, loop: EventLoop, callbacks: PressureCallbacks) throws(PressureProblem) {
     path = directory + "/memory.events"
     self.callbacks = callbacks
     let notes = try Self.changes(of: path)
@@ -46,9 +45,7 @@ final class LimitWatch {
   static func count(in path: String) -> Int? {
     guard let text = SmallFile.text(path) else { return nil }
     let counts = text.split(separator: "\n").compactMap { line in
-      ["high ", "max "].first(where: line.hasPrefix).flatMap {
-        decimalNumber(line.utf8.dropFirst($0.utf8.count))
-      }
+      ["high ", "max "].first(where: line.hasPrefix).flatMap { decimalNumber(line.utf8.dropFirst($0.utf8.count)) }
     }
     return counts.isEmpty ? nil : counts.reduce(0, &+)
   }

@@ -19,9 +19,7 @@ enum PressureProblem: Error, CustomStringConvertible {
   case unreadable([String])
 
   /// The call that has just failed, by `errno`.
-  static func call(_ name: String, _ subject: String) -> PressureProblem {
-    .system(SystemFailure(name, subject))
-  }
+  static func call(_ name: String, _ subject: String) -> PressureProblem { .system(SystemFailure(name, subject)) }
 
   var description: String {
     switch self {

@@ -49,8 +49,7 @@ package final class PressureMonitor {
 
   /// Opens the best source that works; there may be none.
   package init(
-    _ request: PressureRequest, paths: PressurePaths = .system, loop: EventLoop,
-    onPressure: @escaping () -> Void
+    _ request: PressureRequest, paths: PressurePaths = .system, loop: EventLoop, onPressure: @escaping () -> Void
   ) {
     self.request = request
     self.paths = paths
@@ -62,9 +61,7 @@ package final class PressureMonitor {
   }
 
   /// Why better sources than the present one are not used; nil when there are none.
-  package var note: String? {
-    skipped.isEmpty ? nil : skipped.joined(separator: "; ")
-  }
+  package var note: String? { skipped.isEmpty ? nil : skipped.joined(separator: "; ") }
 
   // MARK: Sources
 
@@ -76,9 +73,7 @@ package final class PressureMonitor {
       do throws(PressureProblem) {
         sensor = try open(candidate)
         source = candidate
-      } catch {
-        skipped.append("\(candidate.rawValue): \(error)")
-      }
+      } catch { skipped.append("\(candidate.rawValue): \(error)") }
     }
   }
 
@@ -103,16 +98,13 @@ package final class PressureMonitor {
   }
 
   /// The files with stalls, the nearest first.
-  private var stallFiles: [String] {
-    (cgroup.map { [$0 + "/memory.pressure"] } ?? []) + [paths.stalls]
-  }
+  private var stallFiles: [String] { (cgroup.map { [$0 + "/memory.pressure"] } ?? []) + [paths.stalls] }
 
   // MARK: Reports
 
   private var callbacks: PressureCallbacks {
     PressureCallbacks(
-      pressure: { [unowned self] in report() },
-      ended: { [unowned self] reason in replace(because: reason) })
+      pressure: { [unowned self] in report() }, ended: { [unowned self] reason in replace(because: reason) })
   }
 
   /// Passes a report on, and returns how long the source is to pause.
@@ -127,17 +119,14 @@ package final class PressureMonitor {
   }
 
   /// Whether the measured stalls confirm that tasks have waited for memory lately.
-  private var isShort: Bool {
-    stallFiles.lazy.compactMap(Stalls.init(readFrom:)).first?.isPressure ?? false
-  }
+  private var isShort: Bool { stallFiles.lazy.compactMap(Stalls.init(readFrom:)).first?.isPressure ?? false }
 
   private func logFlood() {
     guard !hasReportedFlood else { return }
     hasReportedFlood = true
     onChange(
       "\(source.rawValue) reports memory pressure more than \(EventRateLimit.limit) times a minute, "
-        + "and no task waits for memory: it is ignored for \(Self.floodPause), now and whenever it "
-        + "does so again")
+        + "and no task waits for memory: it is ignored for \(Self.floodPause), now and whenever it " + "does so again")
   }
 
   private func replace(because reason: String) {
@@ -145,8 +134,8 @@ package final class PressureMonitor {
     skipped.append("\(lost.rawValue): \(reason)")
     openNext()
     onChange(
-      "memory pressure is no longer reported by \(lost.rawValue) (\(reason)); "
-        + "the source is now \(source.rawValue)")
+      "memory pressure is no longer reported by \(lost.rawValue) (\(reason)); " + "the source is now \(source.rawValue)"
+    )
   }
 }
 

@@ -29,8 +29,7 @@ enum SmallFile {
 
   /// The whole text; nil when it cannot be read.
   static func text(_ path: String) -> String? {
-    let bytes = try? FileDescriptor(opening: path, O_RDONLY | O_NONBLOCK | O_NOCTTY)
-      .rest(limit, of: path)
+    let bytes = try? FileDescriptor(opening: path, O_RDONLY | O_NONBLOCK | O_NOCTTY).rest(limit, of: path)
     return bytes.map { String(decoding: $0, as: UTF8.self) }
   }
 }

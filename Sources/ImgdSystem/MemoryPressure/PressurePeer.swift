@@ -15,9 +15,7 @@ final class PressurePeer {
   /// another may follow.
   ///
   /// The process at the other end reads from the same FIFO, so nothing is read here for a moment.
-  init(
-    fifo path: String, request: [UInt8], loop: EventLoop, callbacks: PressureCallbacks
-  ) throws(PressureProblem) {
+  init(fifo path: String, request: [UInt8], loop: EventLoop, callbacks: PressureCallbacks) throws(PressureProblem) {
     self.path = path
     self.loop = loop
     self.callbacks = callbacks
@@ -33,9 +31,7 @@ final class PressurePeer {
 
   /// Connects to a stream socket and sends the request first. The source ends when the other side
   /// closes it.
-  init(
-    socket path: String, request: [UInt8], loop: EventLoop, callbacks: PressureCallbacks
-  ) throws(PressureProblem) {
+  init(socket path: String, request: [UInt8], loop: EventLoop, callbacks: PressureCallbacks) throws(PressureProblem) {
     self.path = path
     self.loop = loop
     self.callbacks = callbacks
@@ -43,9 +39,7 @@ final class PressurePeer {
     try listen(to: Self.connect(path, sending: request))
   }
 
-  private func listen(
-    to descriptor: consuming FileDescriptor, after pause: Duration? = nil
-  ) throws(PressureProblem) {
+  private func listen(to descriptor: consuming FileDescriptor, after pause: Duration? = nil) throws(PressureProblem) {
     let number = descriptor.number
     watch = try BackoffWatch(descriptor, for: .read, on: loop, after: pause) { [unowned self] _ in
       readArrived(from: number)
@@ -56,9 +50,7 @@ final class PressurePeer {
   private func readArrived(from number: CInt) -> Duration? {
     var room = [UInt8](repeating: 0, count: 1 << 16)
     let count = unsafe read(number, &room, room.count)
-    if count > 0 {
-      return isOwnRequest(room[..<count]) ? PressureMonitor.pause : callbacks.pressure()
-    }
+    if count > 0 { return isOwnRequest(room[..<count]) ? PressureMonitor.pause : callbacks.pressure() }
     return count < 0 && errno == EAGAIN ? PressureMonitor.pause : reopen()
   }
 
@@ -74,28 +66,20 @@ final class PressurePeer {
     do throws(PressureProblem) {
       guard isFIFO else { throw .call("read", path) }
       try listen(to: Self.open(fifo: path), after: PressureMonitor.pause)
-    } catch {
-      callbacks.ended(isFIFO ? "\(error)" : "\(path) was closed by its other side")
-    }
+    } catch { callbacks.ended(isFIFO ? "\(error)" : "\(path) was closed by its other side") }
     return nil
   }
 
-  private static func open(
-    fifo path: String, _ access: CInt = O_RDONLY
-  ) throws(PressureProblem) -> FileDescriptor {
+  private static func open(fifo path: String, _ access: CInt = O_RDONLY) throws(PressureProblem) -> FileDescriptor {
     let number = unsafe Glibc.open(path, access | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
     guard number >= 0 else { throw .call("open", path) }
     let fifo = FileDescriptor(owning: number)
     var status = stat()
-    guard unsafe fstat(number, &status) == 0, status.st_mode & S_IFMT == S_IFIFO else {
-      throw .unknownKind(path)
-    }
+    guard unsafe fstat(number, &status) == 0, status.st_mode & S_IFMT == S_IFIFO else { throw .unknownKind(path) }
     return fifo
   }
 
-  private static func open(
-    fifo path: String, sending request: [UInt8]
-  ) throws(PressureProblem) -> FileDescriptor {
+  private static func open(fifo path: String, sending request: [UInt8]) throws(PressureProblem) -> FileDescriptor {
     let fifo = try open(fifo: path, O_RDWR)
     // Read for the length of the call, no further than its count.
     let count = unsafe write(fifo.number, request, request.count)
@@ -104,9 +88,7 @@ final class PressurePeer {
     return fifo
   }
 
-  private static func connect(
-    _ path: String, sending request: [UInt8]
-  ) throws(PressureProblem) -> FileDescriptor {
+  private static func connect(_ path: String, sending request: [UInt8]) throws(PressureProblem) -> FileDescriptor {
     let number = linux_unix_socket()
     guard number >= 0 else { throw .call("socket", path) }
     let socket = FileDescriptor(owning: number)

@@ -32,10 +32,8 @@ package struct PressureRequest: Sendable, Equatable {
     guard let bytes = Base64Decoder.bytes(write ?? "") else { throw .notBase64(write ?? "") }
     switch try Self.kind(of: path) {
     case S_IFREG: return try StallTrigger(bytes, on: path, loop: loop, callbacks: callbacks)
-    case S_IFIFO:
-      return try PressurePeer(fifo: path, request: bytes, loop: loop, callbacks: callbacks)
-    case S_IFSOCK:
-      return try PressurePeer(socket: path, request: bytes, loop: loop, callbacks: callbacks)
+    case S_IFIFO: return try PressurePeer(fifo: path, request: bytes, loop: loop, callbacks: callbacks)
+    case S_IFSOCK: return try PressurePeer(socket: path, request: bytes, loop: loop, callbacks: callbacks)
     default: throw .unknownKind(path)
     }
   }

@@ -21,18 +21,12 @@ final class StallSampling {
     wait(Self.interval)
   }
 
-  deinit {
-    timer?.cancel()
-  }
+  deinit { timer?.cancel() }
 
-  private func wait(_ delay: Duration) {
-    timer = loop.schedule(after: delay) { [unowned self] in look() }
-  }
+  private func wait(_ delay: Duration) { timer = loop.schedule(after: delay) { [unowned self] in look() } }
 
   private func look() {
-    guard let now = Stalls(readFrom: path)?.total else {
-      return callbacks.ended("\(path) can no longer be read")
-    }
+    guard let now = Stalls(readFrom: path)?.total else { return callbacks.ended("\(path) can no longer be read") }
     let growth = now - total
     total = now
     wait(growth > Self.threshold ? max(callbacks.pressure(), Self.interval) : Self.interval)

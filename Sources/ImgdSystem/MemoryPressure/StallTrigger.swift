@@ -10,9 +10,7 @@ final class StallTrigger {
 
   private let watch: BackoffWatch
 
-  init(
-    _ trigger: [UInt8], on path: String, loop: EventLoop, callbacks: PressureCallbacks
-  ) throws(PressureProblem) {
+  init(_ trigger: [UInt8], on path: String, loop: EventLoop, callbacks: PressureCallbacks) throws(PressureProblem) {
     let access = trigger.isEmpty ? O_RDONLY : O_RDWR
     let number = unsafe open(path, access | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
     guard number >= 0 else { throw .call("open", path) }
@@ -27,18 +25,17 @@ final class StallTrigger {
   }
 
   /// A file that the kernel cannot poll is an ordinary one, and must not be written to.
-  private static func refuseOrdinary(
-    _ file: borrowing FileDescriptor, _ path: String, _ loop: EventLoop
-  ) throws(PressureProblem) {
-    do throws(SystemFailure) {
-      try loop.watch(file.number, for: .priority) { _ in }.cancel()
-    } catch { throw error.errno == EPERM ? .ordinaryFile(path) : .system(error) }
+  private static func refuseOrdinary(_ file: borrowing FileDescriptor, _ path: String, _ loop: EventLoop)
+    throws(PressureProblem)
+  {
+    do throws(SystemFailure) { try loop.watch(file.number, for: .priority) { _ in }.cancel() } catch {
+      throw error.errno == EPERM ? .ordinaryFile(path) : .system(error)
+    }
   }
 
   /// In one write: the kernel accepts one trigger for each open file.
-  private static func set(
-    _ trigger: [UInt8], on file: borrowing FileDescriptor, _ path: String
-  ) throws(PressureProblem) {
+  private static func set(_ trigger: [UInt8], on file: borrowing FileDescriptor, _ path: String) throws(PressureProblem)
+  {
     guard !trigger.isEmpty else { return }
     let count = unsafe write(file.number, trigger, trigger.count)
     guard count >= 0 else { throw .call("write", path) }

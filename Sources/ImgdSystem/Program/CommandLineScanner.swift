@@ -46,9 +46,7 @@ package struct CommandLineScanner {
     let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     let option = try named(String(parts.first ?? ""))
     if let value = parts.dropFirst().first {
-      guard option.takesValue else {
-        throw UsageProblem("--\(option.name) takes no value, but '\(value)' was given")
-      }
+      guard option.takesValue else { throw UsageProblem("--\(option.name) takes no value, but '\(value)' was given") }
       return .option(option.name, value: String(value))
     }
     return .option(option.name, value: try operandOf(option, shownAs: "--\(option.name)"))
@@ -66,13 +64,9 @@ package struct CommandLineScanner {
     return .option(option.name, value: try operandOf(option, shownAs: "-\(letter)"))
   }
 
-  private mutating func operandOf(
-    _ option: CommandLineOption, shownAs shown: String
-  ) throws(UsageProblem) -> String? {
+  private mutating func operandOf(_ option: CommandLineOption, shownAs shown: String) throws(UsageProblem) -> String? {
     guard option.takesValue else { return nil }
-    guard let value = waiting.popFirst() else {
-      throw UsageProblem("\(shown) needs a value")
-    }
+    guard let value = waiting.popFirst() else { throw UsageProblem("\(shown) needs a value") }
     return value
   }
 
@@ -108,7 +102,5 @@ package struct CommandLineOption: Sendable {
 package struct UsageProblem: Error, Equatable, CustomStringConvertible {
   package let description: String
 
-  package init(_ sentence: String) {
-    description = sentence
-  }
+  package init(_ sentence: String) { description = sentence }
 }

@@ -49,9 +49,9 @@ package enum DurationText {
     return overflow ? nil : microseconds
   }
 
-  private static func takePart(
-    from rest: inout Substring.UTF8View, while belongs: (UInt8) -> Bool
-  ) -> Substring.UTF8View {
+  private static func takePart(from rest: inout Substring.UTF8View, while belongs: (UInt8) -> Bool)
+    -> Substring.UTF8View
+  {
     let taken = rest.prefix(while: belongs)
     rest = rest[taken.endIndex...]
     return taken

@@ -12,8 +12,7 @@ package func printable(_ text: String, longest: Int = .max) -> String {
 private func escape(_ scalar: Unicode.Scalar) -> String {
   let digits = String(scalar.value, radix: 16)
   let isShort = scalar.value < 0x100
-  return (isShort ? "\\x" : "\\u")
-    + String(repeating: "0", count: max(0, (isShort ? 2 : 4) - digits.count)) + digits
+  return (isShort ? "\\x" : "\\u") + String(repeating: "0", count: max(0, (isShort ? 2 : 4) - digits.count)) + digits
 }
 
 private func isShown(_ scalar: Unicode.Scalar) -> Bool {

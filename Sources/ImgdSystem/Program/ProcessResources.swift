@@ -18,9 +18,7 @@ package enum OpenFiles {
   /// The first number of the last quarter, for a caller who opens many.
   package static var firstReserved: CInt {
     var limit = rlimit()
-    guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else {
-      return .max
-    }
+    guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return .max }
     return CInt(clamping: limit.rlim_cur - limit.rlim_cur / 4)
   }
 }
@@ -29,23 +27,17 @@ package enum OpenFiles {
 package enum Heap {
   /// Has small pieces merged when they are freed. By default malloc puts them aside, and merges all of them in
   /// one go when it needs a large piece: after a purge of 100,000 pictures that takes 30 ms.
-  package static func mergeFreedAtOnce() {
-    linux_merge_freed()
-  }
+  package static func mergeFreedAtOnce() { linux_merge_freed() }
 
   /// Returns free pages to the kernel.
-  package static func giveBack() {
-    linux_trim_heap()
-  }
+  package static func giveBack() { linux_trim_heap() }
 }
 
 /// The kernel's random numbers.
 package enum Randomness {
   /// Fills every word with random bits.
   package static func fill(_ words: inout [UInt64]) {
-    let filled = unsafe words.withUnsafeMutableBytes {
-      unsafe linux_random($0.baseAddress, $0.count)
-    }
+    let filled = unsafe words.withUnsafeMutableBytes { unsafe linux_random($0.baseAddress, $0.count) }
     precondition(filled == 0, "getrandom fails only while the kernel starts")
   }
 }

@@ -1,8 +1,7 @@
 /// Sizes in configuration files: bytes, or a number with K, M, G or T.
 package enum SizeText {
   private static let units: [(letter: UInt8, shift: Int)] = [
-    (UInt8(ascii: "T"), 40), (UInt8(ascii: "G"), 30), (UInt8(ascii: "M"), 20),
-    (UInt8(ascii: "K"), 10),
+    (UInt8(ascii: "T"), 40), (UInt8(ascii: "G"), 30), (UInt8(ascii: "M"), 20), (UInt8(ascii: "K"), 10),
   ]
 
   /// The number of bytes; nil when the text is no size or the number does not fit.
@@ -13,9 +12,7 @@ package enum SizeText {
     let end = text.utf8.firstIndex { !isDigit($0) } ?? text.utf8.endIndex
     let unit = text.utf8[end...].drop { isBlank($0) }
     if unit.isEmpty, end != text.utf8.endIndex { return nil }
-    guard let number = decimalNumber(text.utf8[..<end]), let shift = shift(of: unit) else {
-      return nil
-    }
+    guard let number = decimalNumber(text.utf8[..<end]), let shift = shift(of: unit) else { return nil }
     let (bytes, tooLarge) = number.multipliedReportingOverflow(by: 1 << shift)
     return tooLarge ? nil : bytes
   }
@@ -33,13 +30,9 @@ package enum SizeText {
     return rest.isEmpty ? unit?.shift ?? 0 : nil
   }
 
-  private static func isDigit(_ byte: UInt8) -> Bool {
-    byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
-  }
+  private static func isDigit(_ byte: UInt8) -> Bool { byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9") }
 
-  private static func isBlank(_ byte: UInt8) -> Bool {
-    byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t")
-  }
+  private static func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
 
   /// The shortest text for exactly this number of bytes.
   package static func text(_ bytes: Int) -> String {

@@ -24,12 +24,9 @@ package final class SpawnedProgram: Sendable {
   private let hasEnded = Locked(false)
 
   /// Starts a program with a channel; for its parent-death signal, the calling thread is the parent.
-  package init(
-    _ path: String, _ arguments: [String], channel: borrowing FileDescriptor
-  ) throws(SystemFailure) {
+  package init(_ path: String, _ arguments: [String], channel: borrowing FileDescriptor) throws(SystemFailure) {
     var pid: pid_t = 0
-    let number = unsafe withCStrings([path] + arguments) { list in
-      unsafe linux_spawn(path, list, channel.number, &pid)
+    let number = unsafe withCStrings([path] + arguments) { list in unsafe linux_spawn(path, list, channel.number, &pid)
     }
     guard number >= 0 else { throw SystemFailure("start", path) }
     self.pid = pid
@@ -46,9 +43,7 @@ package final class SpawnedProgram: Sendable {
   package var descriptor: CInt { process.number }
 
   /// Ends the program at once.
-  package func kill() {
-    _ = linux_kill(process.number)
-  }
+  package func kill() { _ = linux_kill(process.number) }
 
   /// The end of the program, which is reported once; nil while it runs.
   package func reap(waiting: Bool = false) -> End? {
@@ -65,15 +60,11 @@ package final class SpawnedProgram: Sendable {
 }
 
 /// Lends the texts as a C program's list of arguments, which ends in nil.
-package func withCStrings<R>(
-  _ texts: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> R
-) -> R {
+package func withCStrings<R>(_ texts: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> R) -> R {
   let copies = unsafe texts.map { unsafe strdup($0) }
   defer { unsafe copies.forEach { unsafe free($0) } }
   return unsafe (copies + [nil]).withUnsafeBufferPointer { list in
-    guard let start = list.baseAddress else {
-      preconditionFailure("a list that ends in nil is not empty")
-    }
+    guard let start = list.baseAddress else { preconditionFailure("a list that ends in nil is not empty") }
     return unsafe body(start)
   }
 }

@@ -41,8 +41,7 @@ package struct ClientSocket: ~Copyable {
     var count = 0
     let bytes = unsafe [UInt8](unsafeUninitializedCapacity: 1 << 16) { room, filled in
       // Fills no more than the buffer's own size.
-      count = unsafe linux_receive_with_fd(
-        stream.descriptor.number, room.baseAddress, room.count, &attached)
+      count = unsafe linux_receive_with_fd(stream.descriptor.number, room.baseAddress, room.count, &attached)
       filled = max(count, 0)
     }
     if count > 0 { return .bytes(bytes, attached < 0 ? nil : FileDescriptor(owning: attached)) }
@@ -53,20 +52,15 @@ package struct ClientSocket: ~Copyable {
   }
 
   /// Sends as much as the daemon accepts, without waiting; false when the connection is broken.
-  package func send(_ outbox: inout Outbox) -> Bool {
-    outbox.send(to: stream) != .broken
-  }
+  package func send(_ outbox: inout Outbox) -> Bool { outbox.send(to: stream) != .broken }
 
   /// Announces that no more requests will come; answers still arrive.
-  package func endSending() {
-    shutdown(stream.descriptor.number, CInt(SHUT_WR))
-  }
+  package func endSending() { shutdown(stream.descriptor.number, CInt(SHUT_WR)) }
 
   /// Waits until there is something to read, or, if wanted, room to write; false when the deadline
   /// passes first.
   package func wait(forRoom: Bool, until deadline: Instant?) throws(SystemFailure) -> Bool {
-    var interest = pollfd(
-      fd: stream.descriptor.number, events: Int16(POLLIN | (forRoom ? POLLOUT : 0)), revents: 0)
+    var interest = pollfd(fd: stream.descriptor.number, events: Int16(POLLIN | (forRoom ? POLLOUT : 0)), revents: 0)
     while true {
       let timeout = deadline.map { max(0, ($0 - .current).milliseconds + 1) }
       let ready = unsafe poll(&interest, 1, timeout.map { CInt(clamping: $0) } ?? -1)

@@ -15,9 +15,7 @@ package final class ListeningSocket {
   /// Takes over a listening socket that another process has made.
   convenience init(adopting number: CInt) throws(SystemFailure) {
     let descriptor = FileDescriptor(owning: number)
-    guard linux_set_nonblocking(number) == 0 else {
-      throw SystemFailure("fcntl", "descriptor \(number)")
-    }
+    guard linux_set_nonblocking(number) == 0 else { throw SystemFailure("fcntl", "descriptor \(number)") }
     try self.init(descriptor)
   }
 
@@ -25,9 +23,7 @@ package final class ListeningSocket {
   package var number: CInt { descriptor.number }
 
   /// Stops listening; clients in the queue can still be accepted.
-  func stopListening() {
-    shutdown(descriptor.number, CInt(SHUT_RDWR))
-  }
+  func stopListening() { shutdown(descriptor.number, CInt(SHUT_RDWR)) }
 
   /// The result of an attempt to accept.
   package enum Arrival: ~Copyable {

@@ -13,9 +13,9 @@ package final class LoopbackListener {
     guard unsafe linux_is_loopback(address) == 1 else { throw .notLoopback(address: address) }
     let number = unsafe linux_listen_loopback(address, CInt(clamping: port))
     guard number >= 0 else { throw .system(SystemFailure("listen", "\(address) port \(port)")) }
-    do throws(SystemFailure) {
-      socket = try ListeningSocket(FileDescriptor(owning: number))
-    } catch { throw .system(error) }
+    do throws(SystemFailure) { socket = try ListeningSocket(FileDescriptor(owning: number)) } catch {
+      throw .system(error)
+    }
     self.port = Int(linux_listening_port(number))
     isInherited = false
   }
@@ -24,15 +24,11 @@ package final class LoopbackListener {
   package init(adopting number: CInt) throws(ListenProblem) {
     let port = linux_listening_port(number)
     guard port >= 0 else { throw .notLocal(descriptor: number) }
-    do throws(SystemFailure) {
-      socket = try ListeningSocket(adopting: number)
-    } catch { throw .system(error) }
+    do throws(SystemFailure) { socket = try ListeningSocket(adopting: number) } catch { throw .system(error) }
     self.port = Int(port)
     isInherited = true
   }
 
   /// Stops listening; an inherited socket stays with its queue for the next process.
-  package func close() {
-    if !isInherited { socket.stopListening() }
-  }
+  package func close() { if !isInherited { socket.stopListening() } }
 }

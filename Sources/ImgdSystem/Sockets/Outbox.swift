@@ -35,9 +35,7 @@ package struct Outbox: ~Copyable {
   package var descriptors: Int { attached.count }
 
   /// Whether more than `limit` bytes wait, or `most` descriptors or more.
-  package func isBeyond(bytes limit: Int, descriptors most: Int) -> Bool {
-    unsent > limit || descriptors >= most
-  }
+  package func isBeyond(bytes limit: Int, descriptors most: Int) -> Bool { unsent > limit || descriptors >= most }
 
   /// Attaches `descriptor` to the byte that is appended next; a byte carries one at most.
   package mutating func attach(_ descriptor: consuming FileDescriptor) {
@@ -60,8 +58,7 @@ package struct Outbox: ~Copyable {
   package mutating func send(to socket: borrowing StreamSocket) -> Progress {
     while head < bytes.count {
       let next = nextAttached()
-      let sent = socket.send(
-        bytes, in: head..<end(of: next), with: next?.descriptor.number)
+      let sent = socket.send(bytes, in: head..<end(of: next), with: next?.descriptor.number)
       guard sent >= 0 else { return stop(errno) }
       if next != nil { _ = attached.popFirst() }
       head += sent

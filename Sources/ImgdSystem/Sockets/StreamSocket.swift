@@ -6,13 +6,9 @@ import Glibc
   // Safe: allocated once, and lent only as a span of the bytes that a read has filled.
   fileprivate let room: UnsafeMutableRawBufferPointer
 
-  package init(capacity: Int = 64 * 1024) {
-    unsafe room = .allocate(byteCount: capacity, alignment: 16)
-  }
+  package init(capacity: Int = 64 * 1024) { unsafe room = .allocate(byteCount: capacity, alignment: 16) }
 
-  deinit {
-    unsafe room.deallocate()
-  }
+  deinit { unsafe room.deallocate() }
 
   /// The first `count` bytes of the last read.
   package func withBytes<R>(_ count: Int, _ body: (Span<UInt8>) -> R) -> R {
@@ -25,9 +21,7 @@ import Glibc
 package struct StreamSocket: ~Copyable {
   package let descriptor: FileDescriptor
 
-  package init(_ descriptor: consuming FileDescriptor) {
-    self.descriptor = descriptor
-  }
+  package init(_ descriptor: consuming FileDescriptor) { self.descriptor = descriptor }
 
   /// Gives the descriptor away: the caller closes it from here on.
   package consuming func release() -> CInt { descriptor.release() }
@@ -43,8 +37,7 @@ package struct StreamSocket: ~Copyable {
 
   /// Reads once. The kernel closes descriptors that the peer attached.
   package func read(into scratch: ReadScratch) -> Arrival {
-    let count = unsafe linux_receive(
-      descriptor.number, scratch.room.baseAddress, scratch.room.count)
+    let count = unsafe linux_receive(descriptor.number, scratch.room.baseAddress, scratch.room.count)
     if count > 0 { return .bytes(count) }
     if count == 0 { return .end }
     return errno == EAGAIN || errno == EINTR ? .nothing : .broken
@@ -52,14 +45,10 @@ package struct StreamSocket: ~Copyable {
 
   /// Makes the kernel take no more from the peer, which learns of it when it writes. Bytes that have
   /// arrived can still be read; they end with `.end`.
-  package func endReceiving() {
-    shutdown(descriptor.number, CInt(SHUT_RD))
-  }
+  package func endReceiving() { shutdown(descriptor.number, CInt(SHUT_RD)) }
 
   /// Tells the peer that nothing more will come.
-  package func endSending() {
-    shutdown(descriptor.number, CInt(SHUT_WR))
-  }
+  package func endSending() { shutdown(descriptor.number, CInt(SHUT_WR)) }
 
   /// Sends part of `bytes`; -1 and `errno` when nothing was sent.
   func send(_ bytes: [UInt8], in range: Range<Int>, with attached: CInt?) -> Int {

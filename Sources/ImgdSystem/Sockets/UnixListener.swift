@@ -36,14 +36,12 @@ package enum ListenProblem: Error, CustomStringConvertible {
     case .pathTooLong(let path, let limit):
       "the socket path \(path) has \(path.utf8.count) bytes; Linux takes at most \(limit)"
     case .noPlace(let path):
-      "no socket can be made at \(path): create its directories, "
-        + "or give another path with --socket"
+      "no socket can be made at \(path): create its directories, " + "or give another path with --socket"
     case .exposed(let directory, let reason): "the socket's directory \(directory) \(reason)"
     case .notListening(let descriptor):
       "the inherited descriptor \(descriptor) is not a listening Unix stream socket; "
         + "the socket unit needs ListenStream= with a path"
-    case .notLoopback(let address):
-      "\(address) is not an address of this machine alone: use one of 127.0.0.0/8, or ::1"
+    case .notLoopback(let address): "\(address) is not an address of this machine alone: use one of 127.0.0.0/8, or ::1"
     case .notLocal(let descriptor):
       "the inherited descriptor \(descriptor) is neither a listening Unix stream socket nor one at a "
         + "loopback address; the socket unit needs ListenStream= with a path, or with 127.0.0.1:PORT"
@@ -67,16 +65,16 @@ package final class UnixListener {
   /// Creates the directory of `path` if it is missing, binds `path`, readable and writable by owner and
   /// group, and listens.
   package init(path: String) throws(ListenProblem) {
-    guard path.utf8.count <= Self.longestPath else {
-      throw .pathTooLong(path: path, limit: Self.longestPath)
-    }
+    guard path.utf8.count <= Self.longestPath else { throw .pathTooLong(path: path, limit: Self.longestPath) }
     self.path = path
     isInherited = false
     let lock: FileDescriptor
     try Self.prepareDirectory(of: path)
     do throws(SystemFailure) {
       lock = try FileDescriptor(opening: path + ".lock", O_RDWR | O_CREAT | O_NOFOLLOW)
-    } catch { throw .system(error) }
+    } catch {
+      throw .system(error)
+    }
     guard linux_lock_exclusive(lock.number) == 0 else {
       throw errno == EWOULDBLOCK ? .taken(path: path) : .system(SystemFailure("flock", path))
     }
@@ -90,16 +88,12 @@ package final class UnixListener {
 
   /// Takes over a socket that the service manager has bound and listens on.
   package init(adopting number: CInt) throws(ListenProblem) {
-    guard let path = Self.listeningPath(of: number) else {
-      throw .notListening(descriptor: number)
-    }
+    guard let path = Self.listeningPath(of: number) else { throw .notListening(descriptor: number) }
     self.path = path
     isInherited = true
     lock = nil
     identity = nil
-    do throws(SystemFailure) {
-      socket = try ListeningSocket(adopting: number)
-    } catch { throw .system(error) }
+    do throws(SystemFailure) { socket = try ListeningSocket(adopting: number) } catch { throw .system(error) }
   }
 
   /// Closing would not be enough: a program that is just being started has a copy of the descriptor.
@@ -113,8 +107,7 @@ package final class UnixListener {
   /// Stops listening and removes the socket file, unless another file has its name by now. Connections
   /// in the queue can still be accepted, by this process only; an inherited socket stays with its queue
   /// for the next process. Returns whether the queue is this process's.
-  @discardableResult
-  package func close() -> Bool {
+  @discardableResult package func close() -> Bool {
     guard !isInherited else { return false }
     if let identity, identity == (try? FileStatus.of(path: path).identity) { unsafe unlink(path) }
     socket.stopListening()

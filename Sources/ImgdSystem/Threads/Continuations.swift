@@ -26,9 +26,7 @@ final class Continuations {
   }
 
   /// Also referenced by the loop's mailbox, which may outlive this object.
-  private final class Table {
-    var waiting: [UInt64: () -> Void] = [:]
-  }
+  private final class Table { var waiting: [UInt64: () -> Void] = [:] }
 
   private let table = Table()
   private let finished: Mailbox<UInt64>
@@ -41,14 +39,12 @@ final class Continuations {
   var count: Int { table.waiting.count }
 
   /// A slot for an outcome, and the function to call, on any thread, when the outcome is there.
-  func expect<Outcome: Sendable>(
-    _ then: @escaping (Outcome) -> Void
-  ) -> (slot: Slot<Outcome>, finish: @Sendable () -> Void) {
+  func expect<Outcome: Sendable>(_ then: @escaping (Outcome) -> Void) -> (
+    slot: Slot<Outcome>, finish: @Sendable () -> Void
+  ) {
     lastTicket += 1
     let (ticket, finished, slot) = (lastTicket, finished, Slot<Outcome>())
-    table.waiting[ticket] = {
-      if let outcome = slot.take() { then(outcome) }
-    }
+    table.waiting[ticket] = { if let outcome = slot.take() { then(outcome) } }
     return (slot, { finished.post(ticket) })
   }
 

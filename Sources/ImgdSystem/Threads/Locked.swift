@@ -63,15 +63,12 @@ import Glibc
   /// Sleeps until `take` returns something for the value; nil if the deadline passes first.
   package func wait<R>(until deadline: Instant, for take: (inout Value) -> R?) -> R? {
     var time = timespec(
-      tv_sec: Int(deadline.nanoseconds / 1_000_000_000),
-      tv_nsec: Int(deadline.nanoseconds % 1_000_000_000))
+      tv_sec: Int(deadline.nanoseconds / 1_000_000_000), tv_nsec: Int(deadline.nanoseconds % 1_000_000_000))
     unsafe pthread_mutex_lock(mutex)
     defer { unsafe pthread_mutex_unlock(mutex) }
     while true {
       if let found = take(&value) { return found }
-      guard unsafe pthread_cond_timedwait(changed, mutex, &time) != ETIMEDOUT else {
-        return take(&value)
-      }
+      guard unsafe pthread_cond_timedwait(changed, mutex, &time) != ETIMEDOUT else { return take(&value) }
     }
   }
 }

@@ -8,8 +8,7 @@ package final class Thread: Sendable {
   package init(name: String, _ body: @escaping @Sendable () -> Void) throws(SystemFailure) {
     let start = ThreadStart(name: name, body: body)
     var thread = pthread_t()
-    let code = unsafe pthread_create(
-      &thread, nil, runThread, Unmanaged.passRetained(start).toOpaque())
+    let code = unsafe pthread_create(&thread, nil, runThread, Unmanaged.passRetained(start).toOpaque())
     guard code == 0 else {
       unsafe Unmanaged.passUnretained(start).release()
       throw SystemFailure("pthread_create", name, errno: code)
@@ -17,9 +16,7 @@ package final class Thread: Sendable {
     handle = Locked(thread)
   }
 
-  deinit {
-    if let thread = handle.withLock({ $0.take() }) { pthread_detach(thread) }
-  }
+  deinit { if let thread = handle.withLock({ $0.take() }) { pthread_detach(thread) } }
 
   /// Waits until the thread has ended.
   package func join() {

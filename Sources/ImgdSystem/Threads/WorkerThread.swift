@@ -13,9 +13,7 @@ package final class WorkerThread<Tool> {
   private var isStopped = false
 
   /// Starts the thread; `make` runs there, before any job.
-  package init(
-    name: String, on loop: EventLoop, _ make: @escaping @Sendable () -> Tool
-  ) throws(SystemFailure) {
+  package init(name: String, on loop: EventLoop, _ make: @escaping @Sendable () -> Tool) throws(SystemFailure) {
     let queue = Locked(JobQueue<Job>())
     self.queue = queue
     continuations = try Continuations(on: loop)
@@ -28,9 +26,7 @@ package final class WorkerThread<Tool> {
   }
 
   /// The thread finishes the jobs that it has and then ends; their outcomes are dropped.
-  deinit {
-    close()
-  }
+  deinit { close() }
 
   /// Jobs whose outcomes have not arrived on the loop yet.
   package var pending: Int { continuations.count }
@@ -75,9 +71,7 @@ package final class WorkerThread<Tool> {
   /// limit, and returns whether all jobs are done. A thread that is still busy then is left to itself.
   package func stop(within limit: Duration) -> Bool {
     close()
-    guard hasEnded.wait(until: .current + limit, for: { $0 ? true : nil }) != nil else {
-      return false
-    }
+    guard hasEnded.wait(until: .current + limit, for: { $0 ? true : nil }) != nil else { return false }
     thread.join()
     return true
   }

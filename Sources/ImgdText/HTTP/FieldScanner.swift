@@ -14,9 +14,7 @@ package struct FieldScanner {
   package var isAtEnd: Bool { bytes[index...].allSatisfy(isBlank) }
 
   /// Whether nothing is left of a member but blanks.
-  package var isAtEndOfMember: Bool {
-    bytes[index...].first { !isBlank($0) }.map { $0 == UInt8(ascii: ",") } ?? true
-  }
+  package var isAtEndOfMember: Bool { bytes[index...].first { !isBlank($0) }.map { $0 == UInt8(ascii: ",") } ?? true }
 
   private var next: UInt8? { index < bytes.count ? bytes[index] : nil }
 
@@ -27,9 +25,7 @@ package struct FieldScanner {
   package var isAtMemberEnd: Bool { next == nil || isAt(UInt8(ascii: ",")) }
 
   /// Skips spaces and tabs.
-  package mutating func skipBlanks() {
-    while let byte = next, isBlank(byte) { index += 1 }
-  }
+  package mutating func skipBlanks() { while let byte = next, isBlank(byte) { index += 1 } }
 
   /// Takes one space, as found in dates.
   package mutating func takeBlank() -> Bool { takeByte(0x20) }
@@ -108,11 +104,7 @@ package struct FieldScanner {
     skipBlanks()
     let start = index
     while let byte = next, byte != UInt8(ascii: ",") {
-      if byte != UInt8(ascii: "\"") {
-        index += 1
-      } else if takeQuoted() == nil {
-        index = bytes.count
-      }
+      if byte != UInt8(ascii: "\"") { index += 1 } else if takeQuoted() == nil { index = bytes.count }
     }
     return text(from: start)
   }
@@ -142,11 +134,7 @@ package struct FieldScanner {
   /// Moves past the next comma outside quotes; returns false at the end of the field.
   package mutating func nextMember() -> Bool {
     while let byte = next {
-      if byte == UInt8(ascii: "\"") {
-        _ = takeQuoted()
-      } else {
-        index += 1
-      }
+      if byte == UInt8(ascii: "\"") { _ = takeQuoted() } else { index += 1 }
       if byte == UInt8(ascii: ",") { return true }
     }
     return false

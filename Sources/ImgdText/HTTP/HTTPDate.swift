@@ -22,17 +22,14 @@ package enum HTTPDate {
     let seconds =
       if scanner.takeByte(UInt8(ascii: ",")) {
         longDays.contains(day) ? withDashes(&scanner, now: now) : usual(&scanner, after: day)
-      } else {
-        asctime(&scanner, after: day)
-      }
+      } else { asctime(&scanner, after: day) }
     return scanner.isAtEnd ? seconds : nil
   }
 
   /// ` 06 Nov 1994 08:49:37 GMT`, after the comma.
   private static func usual(_ scanner: inout FieldScanner, after weekday: [UInt8]) -> Int64? {
-    guard shortDays.contains(weekday), scanner.takeBlank(),
-      let day = scanner.takeNumber(digits: 2...2), scanner.takeBlank(),
-      let month = month(&scanner), scanner.takeBlank(), let year = year(&scanner),
+    guard shortDays.contains(weekday), scanner.takeBlank(), let day = scanner.takeNumber(digits: 2...2),
+      scanner.takeBlank(), let month = month(&scanner), scanner.takeBlank(), let year = year(&scanner),
       scanner.takeBlank(), let time = time(&scanner), takeZone(&scanner)
     else { return nil }
     return seconds(year: year, month: month, day: day, time: time)
@@ -42,31 +39,28 @@ package enum HTTPDate {
   private static func withDashes(_ scanner: inout FieldScanner, now: Int64) -> Int64? {
     let dash = UInt8(ascii: "-")
     guard scanner.takeBlank(), let day = scanner.takeNumber(digits: 2...2), scanner.takeByte(dash),
-      let month = month(&scanner), scanner.takeByte(dash),
-      let year = scanner.takeNumber(digits: 2...2),
+      let month = month(&scanner), scanner.takeByte(dash), let year = scanner.takeNumber(digits: 2...2),
       scanner.takeBlank(), let time = time(&scanner), takeZone(&scanner)
     else { return nil }
-    return seconds(year: 2000 + year, month: month, day: day, time: time)
-      .flatMap { $0 <= now + 50 * 31_556_952 ? $0 : nil }
-      ?? seconds(year: 1900 + year, month: month, day: day, time: time)
+    return seconds(year: 2000 + year, month: month, day: day, time: time).flatMap {
+      $0 <= now + 50 * 31_556_952 ? $0 : nil
+    } ?? seconds(year: 1900 + year, month: month, day: day, time: time)
   }
 
   /// ` Nov  6 08:49:37 1994`, after the name of the day.
   private static func asctime(_ scanner: inout FieldScanner, after weekday: [UInt8]) -> Int64? {
-    guard shortDays.contains(weekday), scanner.takeBlank(), let month = month(&scanner),
-      scanner.takeBlank()
-    else { return nil }
+    guard shortDays.contains(weekday), scanner.takeBlank(), let month = month(&scanner), scanner.takeBlank() else {
+      return nil
+    }
     let digits = scanner.takeBlank() ? 1...1 : 2...2
-    guard let day = scanner.takeNumber(digits: digits), scanner.takeBlank(),
-      let time = time(&scanner), scanner.takeBlank(), let year = year(&scanner)
+    guard let day = scanner.takeNumber(digits: digits), scanner.takeBlank(), let time = time(&scanner),
+      scanner.takeBlank(), let year = year(&scanner)
     else { return nil }
     return seconds(year: year, month: month, day: day, time: time)
   }
 
   private static func month(_ scanner: inout FieldScanner) -> Int? {
-    guard let name = scanner.takeLetters(), let place = months.firstIndex(of: name) else {
-      return nil
-    }
+    guard let name = scanner.takeLetters(), let place = months.firstIndex(of: name) else { return nil }
     return place + 1
   }
 
@@ -83,11 +77,9 @@ package enum HTTPDate {
   /// `08:49:37` as seconds of the day. A leap second counts as the second before it, since what ends at
   /// that time must not last longer (RFC 9111, 4.2).
   private static func time(_ scanner: inout FieldScanner) -> Int? {
-    guard let hour = scanner.takeNumber(digits: 2...2), hour < 24,
-      scanner.takeByte(UInt8(ascii: ":")), let minute = scanner.takeNumber(digits: 2...2),
-      minute < 60,
-      scanner.takeByte(UInt8(ascii: ":")), let second = scanner.takeNumber(digits: 2...2),
-      second < 61
+    guard let hour = scanner.takeNumber(digits: 2...2), hour < 24, scanner.takeByte(UInt8(ascii: ":")),
+      let minute = scanner.takeNumber(digits: 2...2), minute < 60, scanner.takeByte(UInt8(ascii: ":")),
+      let second = scanner.takeNumber(digits: 2...2), second < 61
     else { return nil }
     return hour * 3600 + minute * 60 + min(second, 59)
   }

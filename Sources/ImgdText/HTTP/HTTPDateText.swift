@@ -8,9 +8,7 @@ extension HTTPDate {
   private static let monthNames = Array("JanFebMarAprMayJunJulAugSepOctNovDec".utf8)
 
   /// Where the parts of the form begin.
-  private enum Place {
-    static let (weekday, day, month, year, hour, minute, second) = (0, 5, 8, 12, 17, 20, 23)
-  }
+  private enum Place { static let (weekday, day, month, year, hour, minute, second) = (0, 5, 8, 12, 17, 20, 23) }
 
   // MARK: Writing
 
@@ -49,22 +47,18 @@ extension HTTPDate {
   /// The seconds since 1970 of a date that is exactly as `text` would write it; nil for anything else.
   package static func secondsOfUsualForm(_ text: String) -> Int64? {
     let bytes = text.utf8.span
-    guard bytes.count == template.count, hasMarks(bytes),
-      let month = index(in: monthNames, bytes, at: Place.month),
-      let weekday = index(in: days, bytes, at: Place.weekday),
-      let day = number(bytes, at: Place.day), let time = time(bytes),
-      let century = number(bytes, at: Place.year), let year = number(bytes, at: Place.year + 2),
-      let seconds = seconds(year: 100 * century + year, month: month + 1, day: day, time: time),
-      seconds >= 0, (seconds / 86_400 + 4) % 7 == weekday
+    guard bytes.count == template.count, hasMarks(bytes), let month = index(in: monthNames, bytes, at: Place.month),
+      let weekday = index(in: days, bytes, at: Place.weekday), let day = number(bytes, at: Place.day),
+      let time = time(bytes), let century = number(bytes, at: Place.year), let year = number(bytes, at: Place.year + 2),
+      let seconds = seconds(year: 100 * century + year, month: month + 1, day: day, time: time), seconds >= 0,
+      (seconds / 86_400 + 4) % 7 == weekday
     else { return nil }
     return seconds
   }
 
   /// Whether all bytes between the parts are as they should be.
   private static func hasMarks(_ bytes: Span<UInt8>) -> Bool {
-    for place in [3, 4, 7, 11, 16, 19, 22, 25, 26, 27, 28] where bytes[place] != template[place] {
-      return false
-    }
+    for place in [3, 4, 7, 11, 16, 19, 22, 25, 26, 27, 28] where bytes[place] != template[place] { return false }
     return true
   }
 
@@ -77,17 +71,14 @@ extension HTTPDate {
   }
 
   private static func number(_ bytes: Span<UInt8>, at place: Int) -> Int? {
-    guard let tens = decimalValue(bytes[place]), let ones = decimalValue(bytes[place + 1])
-    else { return nil }
+    guard let tens = decimalValue(bytes[place]), let ones = decimalValue(bytes[place + 1]) else { return nil }
     return 10 * tens + ones
   }
 
   private static func index(in names: [UInt8], _ bytes: Span<UInt8>, at place: Int) -> Int? {
     var start = 0
     while start < names.count {
-      if names[start] == bytes[place], names[start + 1] == bytes[place + 1],
-        names[start + 2] == bytes[place + 2]
-      {
+      if names[start] == bytes[place], names[start + 1] == bytes[place + 1], names[start + 2] == bytes[place + 2] {
         return start / 3
       }
       start += 3

@@ -23,9 +23,7 @@ private func editDistance(_ left: [Character], _ right: [Character]) -> Int {
     var next = [i + 1]
     for (j, other) in right.enumerated() {
       var cost = min(row[j + 1] + 1, next[j] + 1, row[j] + (letter == other ? 0 : 1))
-      if i > 0, j > 0, letter == right[j - 1], left[i - 1] == other {
-        cost = min(cost, before[j - 1] + 1)
-      }
+      if i > 0, j > 0, letter == right[j - 1], left[i - 1] == other { cost = min(cost, before[j - 1] + 1) }
       next.append(cost)
     }
     before = row

@@ -12,8 +12,8 @@ package func withoutUserInfo(_ text: String) -> String { withoutUserInfo(text[..
 
 /// The beginning of a text up to the `//` of its first URL; empty when it has none.
 private func scheme(of text: Substring) -> Substring {
-  guard let slash = text.utf8.firstIndex(of: UInt8(ascii: "/")),
-    text.utf8[..<slash].last == UInt8(ascii: ":"), text.utf8[slash...].starts(with: "//".utf8)
+  guard let slash = text.utf8.firstIndex(of: UInt8(ascii: "/")), text.utf8[..<slash].last == UInt8(ascii: ":"),
+    text.utf8[slash...].starts(with: "//".utf8)
   else { return "" }
   return text[...text.utf8.index(after: slash)]
 }

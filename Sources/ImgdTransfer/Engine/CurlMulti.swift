@@ -24,9 +24,7 @@ internal import ImgdSystem
   private var isStartDue = false
 
   init(loop: EventLoop, count: HoldingsCount) throws(SystemFailure) {
-    guard let multi = unsafe curl_multi_init() else {
-      throw SystemFailure("curl_multi_init", errno: ENOMEM)
-    }
+    guard let multi = unsafe curl_multi_init() else { throw SystemFailure("curl_multi_init", errno: ENOMEM) }
     unsafe self.multi = unsafe multi
     self.loop = loop
     self.count = count
@@ -44,9 +42,7 @@ internal import ImgdSystem
   }
 
   /// Sets how many idle connections are kept.
-  func keepConnections(_ count: Int) {
-    unsafe curl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, max(count, 1))
-  }
+  func keepConnections(_ count: Int) { unsafe curl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, max(count, 1)) }
 
   func add(_ exchange: Exchange) {
     unsafe curl_easy_set_context(
@@ -57,9 +53,7 @@ internal import ImgdSystem
   }
 
   /// Removes the handle; an unfinished one loses its connection.
-  func remove(_ exchange: Exchange) {
-    unsafe curl_multi_remove_handle(multi, exchange.easy.pointer)
-  }
+  func remove(_ exchange: Exchange) { unsafe curl_multi_remove_handle(multi, exchange.easy.pointer) }
 
   // MARK: Calling curl
 
@@ -111,18 +105,14 @@ internal import ImgdSystem
     forget(socket)
   }
 
-  private func forget(_ socket: CInt) {
-    watches.removeValue(forKey: socket)?.cancel()
-  }
+  private func forget(_ socket: CInt) { watches.removeValue(forKey: socket)?.cancel() }
 
   /// Waits at least a millisecond: while curl resolves a name it asks for 0, and the loop would spin.
   fileprivate func wake(afterMilliseconds delay: Int) {
     timer?.cancel()
     timer = nil
     guard delay >= 0 else { return }
-    timer = loop.schedule(after: .milliseconds(max(delay, 1))) { [unowned self] in
-      call(CURL_SOCKET_TIMEOUT, 0)
-    }
+    timer = loop.schedule(after: .milliseconds(max(delay, 1))) { [unowned self] in call(CURL_SOCKET_TIMEOUT, 0) }
   }
 }
 
@@ -156,16 +146,15 @@ private func multi(_ context: UnsafeMutableRawPointer?) -> CurlMulti? {
 
 /// `mark` is nil for a socket that curl reports for the first time.
 private func socketInterestChanged(
-  _ easy: UnsafeMutableRawPointer?, _ socket: curl_socket_t, _ what: CInt,
-  _ context: UnsafeMutableRawPointer?, _ mark: UnsafeMutableRawPointer?
+  _ easy: UnsafeMutableRawPointer?, _ socket: curl_socket_t, _ what: CInt, _ context: UnsafeMutableRawPointer?,
+  _ mark: UnsafeMutableRawPointer?
 ) -> CInt {
   unsafe multi(context)?.setInterest(Interest(curlPoll: what), in: socket, isNew: mark == nil)
   return 0
 }
 
-private func timerChanged(
-  _ handle: UnsafeMutableRawPointer?, _ delay: Int, _ context: UnsafeMutableRawPointer?
-) -> CInt {
+private func timerChanged(_ handle: UnsafeMutableRawPointer?, _ delay: Int, _ context: UnsafeMutableRawPointer?) -> CInt
+{
   unsafe multi(context)?.wake(afterMilliseconds: delay)
   return 0
 }

@@ -12,9 +12,7 @@ struct RetryPolicy {
   private static let longestPauses = Duration.seconds(5)
   private static let longestRetryAfter = Duration.seconds(1)
 
-  init(most: Int) {
-    self.most = most
-  }
+  init(most: Int) { self.most = most }
 
   /// The pause before the next attempt, or nil when the failure is final.
   ///
@@ -22,14 +20,12 @@ struct RetryPolicy {
   /// A body that breaks off is fetched again from its start only once: the second time it is no accident.
   /// An attempt that `gained` bytes that the next one can continue is always worth another.
   mutating func pause(
-    after failure: TransferFailure, rest: Duration, gained: Bool = false,
-    jitter: Double = .random(in: 0.5...1.5)
+    after failure: TransferFailure, rest: Duration, gained: Bool = false, jitter: Double = .random(in: 0.5...1.5)
   ) -> Duration? {
     guard failure.isTransient || gained, made < most else { return nil }
     guard failure.kind != .truncated || gained || !hasRefetched else { return nil }
     let pause = failure.retryAfter ?? backoff * jitter
-    guard failure.retryAfter ?? .zero <= Self.longestRetryAfter,
-      paused + pause <= Self.longestPauses, pause < rest
+    guard failure.retryAfter ?? .zero <= Self.longestRetryAfter, paused + pause <= Self.longestPauses, pause < rest
     else { return nil }
     made += 1
     paused += pause

@@ -66,11 +66,7 @@ final class Transfer {
 
   func begin() {
     watchDeadline()
-    do throws(TransferFailure) {
-      url = try TransferURL(order.url)
-    } catch {
-      return finish(.failed(error))
-    }
+    do throws(TransferFailure) { url = try TransferURL(order.url) } catch { return finish(.failed(error)) }
     partial = partialKey.flatMap { table.partials.takeBody(of: $0, at: table.loop.now) }
     furthest = partial?.count ?? 0
     hold(furthest)
@@ -93,9 +89,7 @@ final class Transfer {
       partial = order.isResumable ? exchange.takePartial() : nil
       release(exchange)
     }
-    if let partial, let partialKey {
-      table.partials.add(partial, for: partialKey, at: table.loop.now)
-    }
+    if let partial, let partialKey { table.partials.add(partial, for: partialKey, at: table.loop.now) }
     partial = nil
     hold(0)
   }
@@ -109,8 +103,7 @@ final class Transfer {
 
   private func timeIsUp() {
     let (host, phase) = (url?.host ?? "the host", order.phase.phase)
-    var failure = TransferFailure(
-      .timeout(phase), phase.complaint(about: host, after: timeLimit))
+    var failure = TransferFailure(.timeout(phase), phase.complaint(about: host, after: timeLimit))
     failure.expected = exchange?.expected
     failure.received = exchange?.received
     finish(.failed(failure))
@@ -135,22 +128,18 @@ final class Transfer {
       if settings.proxy != nil { try checkAddress(in: url) }
       order.phase.enter(.connect)
       let exchange = Exchange(
-        try request(for: url), on: try table.takeHandle(), for: self, maxBytes: maxBytes,
-        resuming: partial.take(), loop: table.loop)
+        try request(for: url), on: try table.takeHandle(), for: self, maxBytes: maxBytes, resuming: partial.take(),
+        loop: table.loop)
       self.exchange = exchange
       table.multi.add(exchange)
-    } catch {
-      finish(.failed(error))
-    }
+    } catch { finish(.failed(error)) }
   }
 
   /// Behind a proxy only an address that is written in the URL can be checked.
   private func checkAddress(in url: TransferURL) throws(TransferFailure) {
-    guard let address = IPAddress(url.host),
-      !settings.addressRule.permits(address, afterPublic: order.isAfterPublic)
+    guard let address = IPAddress(url.host), !settings.addressRule.permits(address, afterPublic: order.isAfterPublic)
     else { return }
-    var failure = TransferFailure(
-      .blockedAddress, "\(url.host) is an address that imgd may not connect to")
+    var failure = TransferFailure(.blockedAddress, "\(url.host) is an address that imgd may not connect to")
     failure.address = address.description
     throw failure
   }
@@ -194,9 +183,7 @@ final class Transfer {
     }
   }
 
-  func socketOpened() {
-    table.count.connections.add(1)
-  }
+  func socketOpened() { table.count.connections.add(1) }
 
   private func hold(_ bytes: Int) {
     table.count.bodies.add(bytes - held)
@@ -208,8 +195,7 @@ final class Transfer {
   /// Looks up the name of the host, and begins again with its addresses.
   private func lookUp(_ target: TransferURL) {
     guard let name = target.name, lookups < Self.mostLookups else {
-      return finish(
-        .failed(TransferFailure(.internal, "the addresses of \(target.host) are not used")))
+      return finish(.failed(TransferFailure(.internal, "the addresses of \(target.host) are not used")))
     }
     lookups += 1
     // A look-up for another transfer may have found the addresses since this exchange began.
@@ -232,10 +218,8 @@ final class Transfer {
     switch answer {
     case .addresses: send()
     case .unknown: finish(.failed(TransferFailure(.dns, "the name \(name) has no address")))
-    case .failed(let reason):
-      finish(.failed(TransferFailure(.dns, "the name \(name) cannot be looked up: \(reason)")))
-    case .shortage(let reason):
-      finish(.failed(TransferFailure(.unavailable, "\(name) cannot be looked up: \(reason)")))
+    case .failed(let reason): finish(.failed(TransferFailure(.dns, "the name \(name) cannot be looked up: \(reason)")))
+    case .shortage(let reason): finish(.failed(TransferFailure(.unavailable, "\(name) cannot be looked up: \(reason)")))
     }
   }
 
@@ -256,9 +240,7 @@ final class Transfer {
         payload: payload, head: head, retries: retry.made, resumedFrom: exchange.resumedFrom,
         expected: exchange.expected)
       finish(.received(result))
-    } catch {
-      finish(.failed(TransferFailure(.unavailable, "no room for the body: \(error)")))
-    }
+    } catch { finish(.failed(TransferFailure(.unavailable, "no room for the body: \(error)"))) }
   }
 
   /// A host whose name a proxy has resolved has no known address, and counts as public.
@@ -270,11 +252,9 @@ final class Transfer {
       finish(
         .redirected(
           TransferRedirect(
-            head: exchange.head.head, target: target.text,
-            isFromPublicAddress: address?.isPublic ?? true, retries: retry.made)))
-    } catch {
-      finish(.failed(error))
-    }
+            head: exchange.head.head, target: target.text, isFromPublicAddress: address?.isPublic ?? true,
+            retries: retry.made)))
+    } catch { finish(.failed(error)) }
   }
 
   private func fail(_ failure: TransferFailure, in exchange: Exchange) {

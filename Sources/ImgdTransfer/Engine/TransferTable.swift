@@ -14,15 +14,11 @@ final class TransferTable {
   let names: NameResolver
   let report: (TransferEvent) -> Void
   let count: HoldingsCount
-  var partials = PartialBodies() {
-    didSet { count.partials.set(partials.bytes) }
-  }
+  var partials = PartialBodies() { didSet { count.partials.set(partials.bytes) } }
   private var settings: TransferSettings
   private var transfers: [UInt64: Transfer] = [:]
   private var idleHandles: [EasyHandle] = [] {
-    didSet {
-      count.idleHandles.set(idleHandles.count * Self.bytesOfHandle)
-    }
+    didSet { count.idleHandles.set(idleHandles.count * Self.bytesOfHandle) }
   }
 
   init(

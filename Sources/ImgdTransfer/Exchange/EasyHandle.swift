@@ -28,9 +28,7 @@ internal import CCurl
     unsafe curl_easy_set_errors(pointer, errors)
   }
 
-  func set(_ option: CURLoption, _ value: Int) {
-    unsafe curl_easy_set_long(pointer, option, value)
-  }
+  func set(_ option: CURLoption, _ value: Int) { unsafe curl_easy_set_long(pointer, option, value) }
 
   /// nil clears an option that has a default.
   func set(_ option: CURLoption, _ value: String?) {
@@ -39,8 +37,7 @@ internal import CCurl
   }
 
   func set(_ option: CURLoption, context object: AnyObject) {
-    unsafe curl_easy_set_context(
-      pointer, option, Unmanaged.passUnretained(object).toOpaque())
+    unsafe curl_easy_set_context(pointer, option, Unmanaged.passUnretained(object).toOpaque())
   }
 
   /// Sets an option that is a list of lines.
@@ -52,9 +49,7 @@ internal import CCurl
     unsafe curl_easy_set_list(pointer, option, list)
   }
 
-  private func freeLists() {
-    while let list = unsafe lists.popLast() { unsafe curl_slist_free_all(list) }
-  }
+  private func freeLists() { while let list = unsafe lists.popLast() { unsafe curl_slist_free_all(list) } }
 
   /// curl's own description of its error; may be empty. It may quote the origin, such as its
   /// certificate, so characters that are not printable are replaced.

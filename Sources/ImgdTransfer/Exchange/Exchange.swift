@@ -72,16 +72,13 @@ final class Exchange {
     self.loop = loop
     lastActivity = loop.now
     addresses = AddressFilter(
-      rule: request.settings.addressRule, afterPublic: request.afterPublic,
-      isProxied: request.settings.proxy != nil)
+      rule: request.settings.addressRule, afterPublic: request.afterPublic, isProxied: request.settings.proxy != nil)
     ExchangeSetup(easy: easy, request: request).apply(for: self)
   }
 
   /// Whether curl's handle may serve another exchange. Until then it keeps the lines of this one's head
   /// and trailers, and the part of a line whose end has not arrived.
-  var leavesHandleClean: Bool {
-    head.bytes <= Self.mostKeptHead && (head.isComplete || phase.phase < .firstByte)
-  }
+  var leavesHandleClean: Bool { head.bytes <= Self.mostKeptHead && (head.isComplete || phase.phase < .firstByte) }
 
   /// The body, once; the exchange is empty afterwards.
   func takeBody() throws(SystemFailure) -> Payload { try body.finish() }
@@ -91,32 +88,26 @@ final class Exchange {
   func takePartial() -> PartialBody? {
     guard stop?.isAboutBody != true else { return nil }
     guard head.isComplete else { return partial }
-    guard head.isSuccess else {
-      return TransferFailure.isTransient(status: head.status) ? partial : nil
+    guard head.isSuccess else { return TransferFailure.isTransient(status: head.status) ? partial : nil }
+    guard received > 0, received < expected ?? .max, let begun = PartialBody(of: head, total: expected) else {
+      return nil
     }
-    guard received > 0, received < expected ?? .max,
-      let begun = PartialBody(of: head, total: expected)
-    else { return nil }
     swap(&begun.bytes, &body)
     return begun
   }
 
   /// Stops the idle timer; the handle is no longer in use.
-  func close() {
-    idleTimer?.cancel()
-  }
+  func close() { idleTimer?.cancel() }
 
   /// Tells the transfer that curl has finished the exchange; not to be called from a callback.
-  func ended(_ code: CURLcode) {
-    transfer.exchangeEnded(code)
-  }
+  func ended(_ code: CURLcode) { transfer.exchangeEnded(code) }
 
   /// How the exchange went, after curl has finished it with `code`.
   func verdict(_ code: CURLcode, isConditional: Bool) -> ExchangeVerdict {
     ExchangeReview(
-      request: request, addresses: addresses, code: code, complaint: easy.complaint, stop: stop,
-      head: head, received: received, resumedFrom: resumedFrom, expected: expected,
-      maxBytes: maxBytes, phase: phase.phase, isContinuing: partial != nil
+      request: request, addresses: addresses, code: code, complaint: easy.complaint, stop: stop, head: head,
+      received: received, resumedFrom: resumedFrom, expected: expected, maxBytes: maxBytes, phase: phase.phase,
+      isContinuing: partial != nil
     ).verdict(isConditional: isConditional)
   }
 
@@ -179,9 +170,7 @@ final class Exchange {
       stop = .grewTooLong
       return false
     }
-    do throws(SystemFailure) {
-      try unsafe body.append(part)
-    } catch {
+    do throws(SystemFailure) { try unsafe body.append(part) } catch {
       stop = .noRoom(error)
       return false
     }
@@ -208,8 +197,7 @@ final class Exchange {
   func openSocket(_ address: UnsafePointer<curl_sockaddr>) -> CInt? {
     phase.enter(.connect)
     let description = unsafe address.pointee
-    let target = unsafe UnsafeRawPointer(address).advanced(
-      by: MemoryLayout<curl_sockaddr>.offset(of: \.addr) ?? 0)
+    let target = unsafe UnsafeRawPointer(address).advanced(by: MemoryLayout<curl_sockaddr>.offset(of: \.addr) ?? 0)
     let opened = addresses.open(
       unsafe IPAddress(target.assumingMemoryBound(to: sockaddr.self)), family: description.family,
       type: description.socktype, protocol: description.protocol)
@@ -217,9 +205,7 @@ final class Exchange {
     return opened
   }
 
-  func handshakeBegins() {
-    phase.enter(.tls)
-  }
+  func handshakeBegins() { phase.enter(.tls) }
 
   /// Called when the connection is ready; the request is sent next, unless the address is refused.
   func requestIsDue(at address: String) -> Bool {

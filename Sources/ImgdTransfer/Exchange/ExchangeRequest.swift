@@ -18,9 +18,7 @@ struct ExchangeRequest {
   /// The fields that request the rest of a partial body.
   var resuming: [HeaderField] = []
 
-  init(
-    url: TransferURL, headers: [HeaderField], settings: TransferSettings
-  ) throws(TransferFailure) {
+  init(url: TransferURL, headers: [HeaderField], settings: TransferSettings) throws(TransferFailure) {
     self.url = url
     self.headers = headers
     self.settings = settings
@@ -31,9 +29,7 @@ struct ExchangeRequest {
   /// The addresses in curl's notation; the plus sign makes curl forget them after a while.
   var addressLines: [String] {
     guard !addresses.isEmpty else { return [] }
-    let list = addresses.map { address in
-      if case .v6 = address { "[\(address)]" } else { "\(address)" }
-    }
+    let list = addresses.map { address in if case .v6 = address { "[\(address)]" } else { "\(address)" } }
     return ["+\(target.host):\(target.port):\(list.joined(separator: ","))"]
   }
 

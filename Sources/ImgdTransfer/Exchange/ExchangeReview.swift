@@ -40,8 +40,7 @@ struct ExchangeReview {
   private var hasContent: Bool { head.status != 204 && head.status != 205 }
 
   private var requestFailure: RequestFailure {
-    RequestFailure(
-      request: request, addresses: addresses, code: code, complaint: complaint, phase: phase)
+    RequestFailure(request: request, addresses: addresses, code: code, complaint: complaint, phase: phase)
   }
 
   // MARK: Stopped by imgd
@@ -55,23 +54,18 @@ struct ExchangeReview {
     case .doesNotFit: return .notContinued
     case .badHead(.tooLong): return .failed(tooLong)
     case .badHead(.contradictoryLengths):
-      return .failed(
-        TransferFailure(.badAnswer, "\(host) announces two different lengths for one body"))
-    case .refusedAddress where addresses.opened == 0 && !request.avoidsKeptConnections:
-      return .keptConnectionRefused
+      return .failed(TransferFailure(.badAnswer, "\(host) announces two different lengths for one body"))
+    case .refusedAddress where addresses.opened == 0 && !request.avoidsKeptConnections: return .keptConnectionRefused
     case .refusedAddress: return .failed(requestFailure.blockedAddress)
     case .needsAddress: return .needsAddress
-    case .noRoom(let failure):
-      return .failed(TransferFailure(.unavailable, "no room for the body: \(failure)"))
+    case .noRoom(let failure): return .failed(TransferFailure(.unavailable, "no room for the body: \(failure)"))
     case .idle: return head.isComplete && !head.isSuccess ? nil : .failed(idle)
     }
   }
 
   /// curl collects a line before it passes it on, and says that it is out of memory when the line
   /// exceeds a limit of its own. Before the request is sent, the code can only mean memory.
-  private var isLineTooLong: Bool {
-    code == CURLE_OUT_OF_MEMORY && phase >= .firstByte && !head.isComplete
-  }
+  private var isLineTooLong: Bool { code == CURLE_OUT_OF_MEMORY && phase >= .firstByte && !head.isComplete }
 
   private var tooLong: TransferFailure {
     TransferFailure(
@@ -82,8 +76,7 @@ struct ExchangeReview {
 
   private func tooLarge(announced: Int?) -> TransferFailure {
     let size = announced.map { "has \($0) bytes" } ?? "goes on"
-    var failure = TransferFailure(
-      .tooLarge, "the body from \(host) \(size); \(maxBytes) bytes are allowed")
+    var failure = TransferFailure(.tooLarge, "the body from \(host) \(size); \(maxBytes) bytes are allowed")
     failure.limit = maxBytes
     failure.expected = announced
     failure.received = received
@@ -102,10 +95,8 @@ struct ExchangeReview {
     case 301, 302, 303, 307, 308:
       guard let location = head.location, !location.isEmpty else { break }
       return .redirected(to: location)
-    case 304 where isConditional:
-      return .confirmed
-    case 416 where isContinuing:
-      return .notContinued
+    case 304 where isConditional: return .confirmed
+    case 416 where isContinuing: return .notContinued
     default: break
     }
     return .failed(status)
@@ -118,14 +109,11 @@ struct ExchangeReview {
     return failure
   }
 
-  private var emptyBody: TransferFailure {
-    TransferFailure.answer(head.head, of: host)
-  }
+  private var emptyBody: TransferFailure { TransferFailure.answer(head.head, of: host) }
 
   private var truncated: TransferFailure {
     let promised = expected.map { " of \($0)" } ?? ""
-    var failure = unfinished(
-      .truncated, "the body from \(host) breaks off after \(received)\(promised) bytes")
+    var failure = unfinished(.truncated, "the body from \(host) breaks off after \(received)\(promised) bytes")
     failure.isTransient = true
     return failure
   }

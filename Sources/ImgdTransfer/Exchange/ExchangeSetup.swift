@@ -79,8 +79,7 @@ private func exchange(_ context: UnsafeMutableRawPointer?) -> Exchange? {
 }
 
 private func headLineArrived(
-  _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int,
-  _ context: UnsafeMutableRawPointer?
+  _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
 ) -> Int {
   let line = unsafe UnsafeRawBufferPointer(start: bytes, count: size * count)
   let continues = unsafe exchange(context)?.takeHeadLine(line.bindMemory(to: UInt8.self).span)
@@ -88,8 +87,7 @@ private func headLineArrived(
 }
 
 private func bodyPartArrived(
-  _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int,
-  _ context: UnsafeMutableRawPointer?
+  _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
 ) -> Int {
   let part = unsafe UnsafeRawBufferPointer(start: bytes, count: size * count)
   let continues = unsafe exchange(context)?.takeBodyPart(part)
@@ -97,8 +95,7 @@ private func bodyPartArrived(
 }
 
 private func socketIsWanted(
-  _ context: UnsafeMutableRawPointer?, _ purpose: curlsocktype,
-  _ address: UnsafeMutablePointer<curl_sockaddr>?
+  _ context: UnsafeMutableRawPointer?, _ purpose: curlsocktype, _ address: UnsafeMutablePointer<curl_sockaddr>?
 ) -> curl_socket_t {
   guard let address = unsafe address else { return CURL_SOCKET_BAD }
   return unsafe exchange(context)?.openSocket(address) ?? CURL_SOCKET_BAD
@@ -106,23 +103,19 @@ private func socketIsWanted(
 
 /// Called when curl has neither an address of the host nor a connection to it.
 private func addressIsWanted(
-  _ state: UnsafeMutableRawPointer?, _ reserved: UnsafeMutableRawPointer?,
-  _ context: UnsafeMutableRawPointer?
-) -> CInt {
-  unsafe exchange(context)?.addressIsWanted() == true ? 0 : 1
-}
+  _ state: UnsafeMutableRawPointer?, _ reserved: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?
+) -> CInt { unsafe exchange(context)?.addressIsWanted() == true ? 0 : 1 }
 
 private func handshakeBegins(
-  _ easy: UnsafeMutableRawPointer?, _ state: UnsafeMutableRawPointer?,
-  _ context: UnsafeMutableRawPointer?
+  _ easy: UnsafeMutableRawPointer?, _ state: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?
 ) -> CURLcode {
   unsafe exchange(context)?.handshakeBegins()
   return CURLE_OK
 }
 
 private func connectionIsReady(
-  _ context: UnsafeMutableRawPointer?, _ remote: UnsafeMutablePointer<CChar>?,
-  _ local: UnsafeMutablePointer<CChar>?, _ remotePort: CInt, _ localPort: CInt
+  _ context: UnsafeMutableRawPointer?, _ remote: UnsafeMutablePointer<CChar>?, _ local: UnsafeMutablePointer<CChar>?,
+  _ remotePort: CInt, _ localPort: CInt
 ) -> CInt {
   guard let remote = unsafe remote else { return CURL_PREREQFUNC_ABORT }
   let continues = unsafe exchange(context)?.requestIsDue(at: String(cString: remote))

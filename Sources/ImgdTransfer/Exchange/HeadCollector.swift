@@ -84,9 +84,7 @@ struct HeadCollector {
   }
 
   /// The first value of a field; two values must not be joined where one is expected.
-  func first(_ name: String) -> String? {
-    fields.first { $0.name == name }?.value
-  }
+  func first(_ name: String) -> String? { fields.first { $0.name == name }?.value }
 
   /// The members of a field that is a list, in lower case.
   func list(_ name: String) -> [String] {
@@ -110,14 +108,10 @@ struct HeadCollector {
     return whole
   }
 
-  private static let aboutOnePart: Set<String> = [
-    "content-length", "content-range", "transfer-encoding",
-  ]
+  private static let aboutOnePart: Set<String> = ["content-length", "content-range", "transfer-encoding"]
 
   private mutating func takeField(_ line: Span<UInt8>) {
-    guard let colon = (0..<line.count).first(where: { line[$0] == UInt8(ascii: ":") }) else {
-      return
-    }
+    guard let colon = (0..<line.count).first(where: { line[$0] == UInt8(ascii: ":") }) else { return }
     let name = HeaderText(line.extracting(0..<colon)).text.lowercased()
     guard !name.isEmpty else { return }
     let value = HeaderText(line.extracting(colon + 1..<line.count))
@@ -127,19 +121,15 @@ struct HeadCollector {
 
   /// Reads the status of a line such as `HTTP/1.1 200 OK` or `HTTP/2 200`.
   private static func status(_ line: Span<UInt8>) -> Int? {
-    guard line.count >= 10, line[0] == UInt8(ascii: "H"),
-      HeaderText(line.extracting(0..<5)).text == "HTTP/",
-      let blank = (5..<line.count).first(where: { line[$0] == UInt8(ascii: " ") }),
-      blank + 4 <= line.count
+    guard line.count >= 10, line[0] == UInt8(ascii: "H"), HeaderText(line.extracting(0..<5)).text == "HTTP/",
+      let blank = (5..<line.count).first(where: { line[$0] == UInt8(ascii: " ") }), blank + 4 <= line.count
     else { return nil }
     return Int(HeaderText(line.extracting(blank + 1..<blank + 4)).text)
   }
 
   private static func textEnd(of line: Span<UInt8>) -> Int {
     var end = line.count
-    while end > 0, line[end - 1] == UInt8(ascii: "\n") || line[end - 1] == UInt8(ascii: "\r") {
-      end -= 1
-    }
+    while end > 0, line[end - 1] == UInt8(ascii: "\n") || line[end - 1] == UInt8(ascii: "\r") { end -= 1 }
     return end
   }
 }

@@ -18,9 +18,7 @@ struct LookupLine {
   }
 
   /// Removes the next look-up of a user who may begin one.
-  mutating func next(
-    where mayBegin: (UInt32) -> Bool
-  ) -> (lookup: NamedLookup, uid: UInt32)? {
+  mutating func next(where mayBegin: (UInt32) -> Bool) -> (lookup: NamedLookup, uid: UInt32)? {
     for _ in 0..<turns.count {
       guard let uid = turns.popFirst() else { return nil }
       guard mayBegin(uid) else {
@@ -49,9 +47,7 @@ struct LookupLine {
     guard count > 2 * live + 16 else { return }
     var kept = LookupLine()
     for uid in turns.all {
-      for lookup in claims[uid]?.all ?? [] where lookup.waits(for: uid) {
-        kept.add(lookup, for: uid)
-      }
+      for lookup in claims[uid]?.all ?? [] where lookup.waits(for: uid) { kept.add(lookup, for: uid) }
     }
     self = kept
   }

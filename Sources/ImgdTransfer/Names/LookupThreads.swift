@@ -25,8 +25,7 @@ final class LookupThreads: Sendable {
 
   /// A thread waits for the next name for as long as `patience`; `report` is called on the threads.
   init(
-    patience: Duration = .seconds(10),
-    lookUp: @escaping @Sendable (String) -> NameAnswer,
+    patience: Duration = .seconds(10), lookUp: @escaping @Sendable (String) -> NameAnswer,
     report: @escaping @Sendable (String, NameAnswer) -> Void
   ) {
     self.patience = patience
@@ -41,17 +40,13 @@ final class LookupThreads: Sendable {
       return true
     }
     guard !isTaken else { return }
-    do throws(SystemFailure) {
-      _ = try Thread(name: "imgd-names") { [self] in work(on: name) }
-    } catch {
+    do throws(SystemFailure) { _ = try Thread(name: "imgd-names") { [self] in work(on: name) } } catch {
       report(name, .shortage(error.description))
     }
   }
 
   /// Ends the threads, each after its present name, without waiting for them.
-  func close() {
-    state.broadcast { $0.isClosed = true }
-  }
+  func close() { state.broadcast { $0.isClosed = true } }
 
   private func work(on first: String) {
     var name: String? = first

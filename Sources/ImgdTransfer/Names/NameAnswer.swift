@@ -28,8 +28,7 @@ extension NameAnswer {
     var addresses: [IPAddress] = []
     var next = unsafe first
     while let entry = unsafe next, addresses.count < mostAddresses {
-      if let socket = unsafe entry.pointee.ai_addr, let address = unsafe IPAddress(socket),
-        !addresses.contains(address)
+      if let socket = unsafe entry.pointee.ai_addr, let address = unsafe IPAddress(socket), !addresses.contains(address)
       {
         addresses.append(address)
       }

@@ -22,14 +22,11 @@ final class NameResolver {
   private var lookups: [String: NamedLookup] = [:]
   private var line = LookupLine()
   private var held: [UInt32: Int] = [:]
-  private(set) var running = 0 {
-    didSet { count.lookups.set(running) }
-  }
+  private(set) var running = 0 { didSet { count.lookups.set(running) } }
   private var questions = 0
 
-  init(
-    loop: EventLoop, count: HoldingsCount, lookUp: @escaping @Sendable (String) -> NameAnswer
-  ) throws(SystemFailure) {
+  init(loop: EventLoop, count: HoldingsCount, lookUp: @escaping @Sendable (String) -> NameAnswer) throws(SystemFailure)
+  {
     self.loop = loop
     self.count = count
     let door = Door()
@@ -41,9 +38,7 @@ final class NameResolver {
   }
 
   /// Leads from the mailbox, which is made first, to the resolver.
-  private final class Door {
-    weak var resolver: NameResolver?
-  }
+  private final class Door { weak var resolver: NameResolver? }
 
   /// Forgets all look-ups, and leaves those under way to end on their own.
   func close() {
@@ -55,9 +50,7 @@ final class NameResolver {
   func known(_ name: String) -> [IPAddress]? { resolved[name, at: loop.now] }
 
   /// Looks a name up; `answer` is called once, never within this call.
-  func find(
-    _ name: String, for uid: UInt32, _ answer: @escaping (NameAnswer) -> Void
-  ) -> NamedLookup.Question {
+  func find(_ name: String, for uid: UInt32, _ answer: @escaping (NameAnswer) -> Void) -> NamedLookup.Question {
     let lookup = lookups[name] ?? NamedLookup(name)
     lookups[name] = lookup
     if lookup.startedFor == nil, !lookup.waits(for: uid) { line.add(lookup, for: uid) }
@@ -87,14 +80,10 @@ final class NameResolver {
     }
   }
 
-  private func mayBegin(_ uid: UInt32) -> Bool {
-    held[uid, default: 0] < Self.mostThreads - running
-  }
+  private func mayBegin(_ uid: UInt32) -> Bool { held[uid, default: 0] < Self.mostThreads - running }
 
   private func found(_ answer: NameAnswer, for name: String) {
-    guard let lookup = lookups.removeValue(forKey: name), let uid = lookup.startedFor else {
-      return
-    }
+    guard let lookup = lookups.removeValue(forKey: name), let uid = lookup.startedFor else { return }
     running -= 1
     let rest = held[uid, default: 1] - 1
     held[uid] = rest > 0 ? rest : nil

@@ -7,10 +7,7 @@ final class NamedLookup {
     fileprivate let ticket: UInt64
     let answer: (NameAnswer) -> Void
 
-    fileprivate init(
-      to lookup: NamedLookup, by uid: UInt32, ticket: UInt64,
-      answer: @escaping (NameAnswer) -> Void
-    ) {
+    fileprivate init(to lookup: NamedLookup, by uid: UInt32, ticket: UInt64, answer: @escaping (NameAnswer) -> Void) {
       self.lookup = lookup
       self.uid = uid
       self.ticket = ticket
@@ -25,9 +22,7 @@ final class NamedLookup {
   private var askers: [UInt32: Int] = [:]
   private var lastTicket: UInt64 = 0
 
-  init(_ name: String) {
-    self.name = name
-  }
+  init(_ name: String) { self.name = name }
 
   var isWanted: Bool { !questions.isEmpty }
 
@@ -52,8 +47,6 @@ final class NamedLookup {
 
   /// Answers all questions, in the order in which they were asked; an answer may withdraw other questions.
   func answer(with answer: NameAnswer) {
-    for ticket in questions.keys.sorted() {
-      questions.removeValue(forKey: ticket)?.answer(answer)
-    }
+    for ticket in questions.keys.sorted() { questions.removeValue(forKey: ticket)?.answer(answer) }
   }
 }

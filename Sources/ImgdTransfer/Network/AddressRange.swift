@@ -18,22 +18,19 @@ package struct AddressRange: Hashable, Sendable {
 
   /// Only digits: `Int` would accept a sign.
   private static func prefix(_ text: Substring, atMost most: Int) -> Int? {
-    guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let prefix = Int(text),
-      prefix <= most
-    else { return nil }
+    guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let prefix = Int(text), prefix <= most else {
+      return nil
+    }
     return prefix
   }
 
   /// Whether an address of the same family lies within the range.
   package func contains(_ address: IPAddress) -> Bool {
     switch (base, address) {
-    case (.v4(let own), .v4(let other)):
-      return own.agrees(with: other, in: prefix)
+    case (.v4(let own), .v4(let other)): return own.agrees(with: other, in: prefix)
     case (.v6(let ownHigh, let ownLow), .v6(let high, let low)):
-      return ownHigh.agrees(with: high, in: min(prefix, 64))
-        && ownLow.agrees(with: low, in: max(prefix - 64, 0))
-    default:
-      return false
+      return ownHigh.agrees(with: high, in: min(prefix, 64)) && ownLow.agrees(with: low, in: max(prefix - 64, 0))
+    default: return false
     }
   }
 }
@@ -41,22 +38,14 @@ package struct AddressRange: Hashable, Sendable {
 extension AddressRange {
   /// A range written in the source.
   init(known text: StaticString) {
-    guard let range = AddressRange(text.description) else {
-      preconditionFailure("\(text) is a network")
-    }
+    guard let range = AddressRange(text.description) else { preconditionFailure("\(text) is a network") }
     self = range
   }
 }
 
-extension IPAddress {
-  fileprivate var width: Int {
-    if case .v4 = self { 32 } else { 128 }
-  }
-}
+extension IPAddress { fileprivate var width: Int { if case .v4 = self { 32 } else { 128 } } }
 
 extension FixedWidthInteger {
   /// Whether the first `bits` bits are equal; a shift by the whole width leaves zero.
-  fileprivate func agrees(with other: Self, in bits: Int) -> Bool {
-    (self ^ other) >> (Self.bitWidth - bits) == 0
-  }
+  fileprivate func agrees(with other: Self, in bits: Int) -> Bool { (self ^ other) >> (Self.bitWidth - bits) == 0 }
 }

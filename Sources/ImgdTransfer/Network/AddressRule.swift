@@ -49,8 +49,7 @@ extension IPAddress {
 
   /// Whether the address is valid only on this machine, only in its own network, or nowhere.
   package var isPrivate: Bool {
-    Self.privateUse.contains { $0.contains(unwrapped) }
-      && !Self.reachable.contains { $0.contains(unwrapped) }
+    Self.privateUse.contains { $0.contains(unwrapped) } && !Self.reachable.contains { $0.contains(unwrapped) }
   }
 
   package var isPublic: Bool { !isNever && !isPrivate }
@@ -69,18 +68,13 @@ extension IPAddress {
   private static let privateUse: [AddressRange] = [
     AddressRange(known: "10.0.0.0/8"),
     // Between a provider and its customers (RFC 6598).
-    AddressRange(known: "100.64.0.0/10"),
-    AddressRange(known: "127.0.0.0/8"),
-    AddressRange(known: "172.16.0.0/12"),
+    AddressRange(known: "100.64.0.0/10"), AddressRange(known: "127.0.0.0/8"), AddressRange(known: "172.16.0.0/12"),
     // For protocols (RFC 6890).
     AddressRange(known: "192.0.0.0/24"),
     // For documentation (RFC 5737).
-    AddressRange(known: "192.0.2.0/24"),
-    AddressRange(known: "198.51.100.0/24"),
-    AddressRange(known: "203.0.113.0/24"),
+    AddressRange(known: "192.0.2.0/24"), AddressRange(known: "198.51.100.0/24"), AddressRange(known: "203.0.113.0/24"),
     // The nearest relay of 6to4, deprecated (RFC 7526).
-    AddressRange(known: "192.88.99.0/24"),
-    AddressRange(known: "192.168.0.0/16"),
+    AddressRange(known: "192.88.99.0/24"), AddressRange(known: "192.168.0.0/16"),
     // For benchmarks of network devices (RFC 2544).
     AddressRange(known: "198.18.0.0/15"),
     // Loopback, NAT64 of the local network (RFC 8215), whose targets are unknown, and reserved addresses.
@@ -90,11 +84,9 @@ extension IPAddress {
     // For protocols (RFC 2928), such as Teredo, which wraps obfuscated addresses, and for benchmarks.
     AddressRange(known: "2001::/23"),
     // For documentation (RFC 3849, RFC 9637).
-    AddressRange(known: "2001:db8::/32"),
-    AddressRange(known: "3fff::/20"),
+    AddressRange(known: "2001:db8::/32"), AddressRange(known: "3fff::/20"),
     // Identifiers of segments in segment routing (RFC 9602).
-    AddressRange(known: "5f00::/16"),
-    AddressRange(known: "fc00::/7"),
+    AddressRange(known: "5f00::/16"), AddressRange(known: "fc00::/7"),
     // Site-local, the predecessor of fc00::/7 (RFC 3879).
     AddressRange(known: "fec0::/10"),
   ]
@@ -102,9 +94,7 @@ extension IPAddress {
   /// The addresses within the networks for protocols that are reachable from everywhere.
   private static let reachable: [AddressRange] = [
     // The nearest server that forwards ports or relays (RFC 7723, RFC 8155).
-    AddressRange(known: "192.0.0.9/32"),
-    AddressRange(known: "192.0.0.10/32"),
-    AddressRange(known: "2001:1::1/128"),
+    AddressRange(known: "192.0.0.9/32"), AddressRange(known: "192.0.0.10/32"), AddressRange(known: "2001:1::1/128"),
     AddressRange(known: "2001:1::2/128"),
     // The nearest server for registrations of services (RFC 9665).
     AddressRange(known: "2001:1::3/128"),
@@ -113,8 +103,7 @@ extension IPAddress {
     // The servers that answer for names of private addresses (RFC 7535).
     AddressRange(known: "2001:4:112::/48"),
     // Hashes of keys, and identifiers of drones (RFC 7343, RFC 9374).
-    AddressRange(known: "2001:20::/28"),
-    AddressRange(known: "2001:30::/28"),
+    AddressRange(known: "2001:20::/28"), AddressRange(known: "2001:30::/28"),
   ]
 }
 

@@ -8,8 +8,7 @@ package enum IPAddress: Hashable, Sendable {
 
   /// Reads `192.0.2.1` or `2001:db8::1`, with or without brackets.
   package init?(_ text: String) {
-    let bare =
-      text.hasPrefix("[") && text.hasSuffix("]") ? String(text.dropFirst().dropLast()) : text
+    let bare = text.hasPrefix("[") && text.hasSuffix("]") ? String(text.dropFirst().dropLast()) : text
     // `inet_pton` reads up to the first zero byte and would ignore the rest.
     guard !bare.utf8.contains(0) else { return nil }
     var bytes = [UInt8](repeating: 0, count: 16)
@@ -32,8 +31,7 @@ package enum IPAddress: Hashable, Sendable {
       let address = unsafe UnsafeRawPointer(socket).loadUnaligned(as: sockaddr_in6.self)
       let bytes = unsafe withUnsafeBytes(of: address.sin6_addr) { unsafe Array($0) }
       self = .v6(high: Self.number(bytes[0..<8]), low: Self.number(bytes[8..<16]))
-    default:
-      return nil
+    default: return nil
     }
   }
 

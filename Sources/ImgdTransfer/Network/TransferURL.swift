@@ -11,14 +11,10 @@ struct TransferURL: Equatable, Sendable {
   let port: String
 
   /// Reads the URL of an order; one with a user or password is refused.
-  init(_ text: String) throws(TransferFailure) {
-    try self.init(text, from: nil)
-  }
+  init(_ text: String) throws(TransferFailure) { try self.init(text, from: nil) }
 
   /// The target of a redirect; a user or password in it is dropped.
-  func following(_ location: String) throws(TransferFailure) -> TransferURL {
-    try TransferURL(location, from: self)
-  }
+  func following(_ location: String) throws(TransferFailure) -> TransferURL { try TransferURL(location, from: self) }
 
   private init(_ text: String, from base: TransferURL?) throws(TransferFailure) {
     // curl would read only up to a zero byte.
@@ -57,14 +53,12 @@ struct TransferURL: Equatable, Sendable {
   /// curl decodes a host's name. A decoded name that is not ASCII may look like another name, or like none.
   private static func unnamable(_ base: TransferURL?) -> TransferFailure {
     let what = base.map { "\($0.host) redirects to a host" } ?? "the URL has a host"
-    return TransferFailure(
-      .badURL, "\(what) whose name is not ASCII; it must be in punycode (xn--…)")
+    return TransferFailure(.badURL, "\(what) whose name is not ASCII; it must be in punycode (xn--…)")
   }
 
   private static func blocked(_ scheme: String, _ base: TransferURL?) -> TransferFailure {
     let who = base.map { "\($0.host) redirects to the scheme" } ?? "the scheme is"
-    return TransferFailure(
-      .blockedScheme, "\(who) \"\(scheme.prefix(32))\"; only http and https are fetched")
+    return TransferFailure(.blockedScheme, "\(who) \"\(scheme.prefix(32))\"; only http and https are fetched")
   }
 }
 
@@ -77,23 +71,17 @@ struct TransferURL: Equatable, Sendable {
     unsafe self.handle = unsafe handle
   }
 
-  deinit {
-    unsafe curl_url_cleanup(handle)
-  }
+  deinit { unsafe curl_url_cleanup(handle) }
 
-  @discardableResult
-  func set(_ part: CURLUPart, _ text: String?, flags: CInt) -> Bool {
-    guard let text else {
-      return unsafe curl_url_set(handle, part, nil, CUnsignedInt(flags)) == CURLUE_OK
-    }
+  @discardableResult func set(_ part: CURLUPart, _ text: String?, flags: CInt) -> Bool {
+    guard let text else { return unsafe curl_url_set(handle, part, nil, CUnsignedInt(flags)) == CURLUE_OK }
     return unsafe curl_url_set(handle, part, text, CUnsignedInt(flags)) == CURLUE_OK
   }
 
   subscript(part: CURLUPart) -> String? {
     var text: UnsafeMutablePointer<CChar>?
     let flags = CUnsignedInt(part == CURLUPART_PORT ? CURLU_DEFAULT_PORT : 0)
-    guard unsafe curl_url_get(handle, part, &text, flags) == CURLUE_OK, let text = unsafe text
-    else { return nil }
+    guard unsafe curl_url_get(handle, part, &text, flags) == CURLUE_OK, let text = unsafe text else { return nil }
     defer { unsafe curl_free(text) }
     return unsafe String(cString: text)
   }

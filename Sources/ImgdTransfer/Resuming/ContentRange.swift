@@ -13,8 +13,7 @@ struct ContentRange: Equatable {
     guard String(Substring(unit)).lowercased() == "bytes" else { return nil }
     var rest = value.utf8.dropFirst(unit.count).drop { $0 == UInt8(ascii: " ") }
     guard let first = Self.number(&rest, endedBy: UInt8(ascii: "-")),
-      let last = Self.number(&rest, endedBy: UInt8(ascii: "/")),
-      let total = Self.number(&rest, endedBy: nil),
+      let last = Self.number(&rest, endedBy: UInt8(ascii: "/")), let total = Self.number(&rest, endedBy: nil),
       first <= last, last < total
     else { return nil }
     self.first = first

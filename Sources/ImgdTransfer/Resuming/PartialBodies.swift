@@ -47,8 +47,7 @@ struct PartialBodies {
     bytes = 0
   }
 
-  @discardableResult
-  private mutating func remove(at index: Int) -> PartialBody {
+  @discardableResult private mutating func remove(at index: Int) -> PartialBody {
     let body = entries.remove(at: index).body
     bytes -= body.count
     return body

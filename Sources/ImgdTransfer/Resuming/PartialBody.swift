@@ -23,8 +23,8 @@ final class PartialBody {
 
   /// nil when the response cannot be continued.
   init?(of head: HeadCollector, total: Int?) {
-    guard head.status == 200, head.first("content-encoding") == nil,
-      head.list("accept-ranges").contains("bytes"), let validator = StrongValidator(of: head)
+    guard head.status == 200, head.first("content-encoding") == nil, head.list("accept-ranges").contains("bytes"),
+      let validator = StrongValidator(of: head)
     else { return nil }
     self.head = head
     self.validator = validator
@@ -34,9 +34,7 @@ final class PartialBody {
   var count: Int { bytes.count }
 
   /// The request headers for the rest.
-  var headers: [HeaderField] {
-    [HeaderField("Range", "bytes=\(count)-"), HeaderField("If-Range", validator.text)]
-  }
+  var headers: [HeaderField] { [HeaderField("Range", "bytes=\(count)-"), HeaderField("If-Range", validator.text)] }
 
   /// Whether it may be kept for another transfer: a response that may not be stored may not be kept
   /// here either.
@@ -48,9 +46,8 @@ final class PartialBody {
   /// The range that a 206 adds; nil when it does not continue this body. `length` is that of the 206's body.
   func range(addedBy head: HeadCollector, length: Int?) -> ContentRange? {
     // A multipart body has no such header: each part states its own range.
-    guard head.first("content-encoding") == nil, validator.holds(for: head),
-      let value = head.first("content-range"), let range = ContentRange(value),
-      range.first == count, range.total == total ?? range.total,
+    guard head.first("content-encoding") == nil, validator.holds(for: head), let value = head.first("content-range"),
+      let range = ContentRange(value), range.first == count, range.total == total ?? range.total,
       length == nil || length == range.count
     else { return nil }
     return range

@@ -38,11 +38,8 @@ struct StrongValidator: Equatable {
   /// Only ASCII, because other bytes may have changed when they became a string.
   private static func isStrong(tag: String) -> Bool {
     let bytes = tag.utf8
-    guard bytes.count >= 2, bytes.first == UInt8(ascii: "\""), bytes.last == UInt8(ascii: "\"")
-    else { return false }
-    return bytes.dropFirst().dropLast().allSatisfy {
-      (0x21...0x7e).contains($0) && $0 != UInt8(ascii: "\"")
-    }
+    guard bytes.count >= 2, bytes.first == UInt8(ascii: "\""), bytes.last == UInt8(ascii: "\"") else { return false }
+    return bytes.dropFirst().dropLast().allSatisfy { (0x21...0x7e).contains($0) && $0 != UInt8(ascii: "\"") }
   }
 
   private static func isStrong(modified: String, date: String) -> Bool {

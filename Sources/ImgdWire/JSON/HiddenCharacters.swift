@@ -8,16 +8,15 @@ enum HiddenCharacters {
   /// C1 controls, direction marks, line separators, and characters that take no room.
   static func contains(_ scalar: UInt32) -> Bool {
     switch scalar {
-    case 0x80...0x9F, 0xAD, 0x61C, 0x180E, 0x200B...0x200F, 0x2028...0x202E, 0x2060...0x206F,
-      0xFEFF, 0xFFF9...0xFFFB, 0xE0000...0xE007F:
+    case 0x80...0x9F, 0xAD, 0x61C, 0x180E, 0x200B...0x200F, 0x2028...0x202E, 0x2060...0x206F, 0xFEFF, 0xFFF9...0xFFFB,
+      0xE0000...0xE007F:
       true
     default: false
     }
   }
 
   /// The length of such a character that begins at `index` of well-formed UTF-8; 0 for any other byte.
-  @inline(__always)
-  static func length(at index: Int, in text: Span<UInt8>) -> Int {
+  @inline(__always) static func length(at index: Int, in text: Span<UInt8>) -> Int {
     // The bytes with which those above begin, which decide most cases.
     switch text[index] {
     case 0xC2, 0xD8: length(2, at: index, in: text)

@@ -2,9 +2,9 @@
 enum JSONEscapes {
   /// The code unit of an escape such as `\u00e9` at `offset`; nil when there is none.
   static func codeUnit(at offset: Int, in text: Span<UInt8>) -> UInt16? {
-    guard offset <= text.count - 6, text[offset] == UInt8(ascii: "\\"),
-      text[offset + 1] == UInt8(ascii: "u")
-    else { return nil }
+    guard offset <= text.count - 6, text[offset] == UInt8(ascii: "\\"), text[offset + 1] == UInt8(ascii: "u") else {
+      return nil
+    }
     var unit: UInt16 = 0
     for index in offset + 2..<offset + 6 {
       guard let digit = Hexadecimal.value(of: text[index]) else { return nil }
@@ -30,9 +30,7 @@ enum JSONEscapes {
   }
 
   /// Appends one escaped character and returns where the next one starts.
-  private static func decodeEscape(
-    at index: Int, in text: Span<UInt8>, into value: inout [UInt8]
-  ) -> Int {
+  private static func decodeEscape(at index: Int, in text: Span<UInt8>, into value: inout [UInt8]) -> Int {
     switch text[index + 1] {
     case UInt8(ascii: "u"): return decodeUnicode(at: index, in: text, into: &value)
     case UInt8(ascii: "b"): value.append(0x08)
@@ -45,9 +43,7 @@ enum JSONEscapes {
     return index + 2
   }
 
-  private static func decodeUnicode(
-    at index: Int, in text: Span<UInt8>, into value: inout [UInt8]
-  ) -> Int {
+  private static func decodeUnicode(at index: Int, in text: Span<UInt8>, into value: inout [UInt8]) -> Int {
     let unit = UInt32(codeUnit(at: index, in: text) ?? 0xFFFD)
     var (scalar, next) = (unit, index + 6)
     if unit & 0xFC00 == 0xD800, let low = codeUnit(at: next, in: text) {
@@ -62,8 +58,7 @@ enum JSONEscapes {
 /// Digits of base sixteen.
 package enum Hexadecimal {
   /// The value of a digit in either case.
-  @inline(__always)
-  package static func value(of digit: UInt8) -> UInt8? {
+  @inline(__always) package static func value(of digit: UInt8) -> UInt8? {
     switch digit {
     case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
     case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
@@ -73,8 +68,7 @@ package enum Hexadecimal {
   }
 
   /// The lower-case digit of the low four bits.
-  @inline(__always)
-  static func digit(_ value: UInt8) -> UInt8 {
+  @inline(__always) static func digit(_ value: UInt8) -> UInt8 {
     let nibble = value & 0xF
     return nibble < 10 ? UInt8(ascii: "0") + nibble : UInt8(ascii: "a") + (nibble - 10)
   }
@@ -83,8 +77,7 @@ package enum Hexadecimal {
   ///
   /// All eight at once: the nibbles are spread over the bytes of a word, and those above 9 are shifted
   /// to the letters.
-  @inline(__always)
-  static func digits(of number: UInt64) -> UInt64 {
+  @inline(__always) static func digits(of number: UInt64) -> UInt64 {
     var spread = UInt64(UInt32(truncatingIfNeeded: number).byteSwapped)
     spread = (spread | spread << 16) & 0x0000_FFFF_0000_FFFF
     spread = (spread | spread << 8) & 0x00FF_00FF_00FF_00FF
@@ -94,15 +87,13 @@ package enum Hexadecimal {
   }
 
   /// The number of eight digits in either case, the first in the lowest byte; nil if one is none.
-  @inline(__always)
-  static func number(of digits: UInt64) -> UInt64? {
+  @inline(__always) static func number(of digits: UInt64) -> UInt64? {
     var number = (digits & 0x0F0F_0F0F_0F0F_0F0F) + (digits >> 6 & 0x0101_0101_0101_0101) * 9
     number = (number << 4 | number >> 8) & 0x00FF_00FF_00FF_00FF
     number = (number << 8 | number >> 16) & 0x0000_FFFF_0000_FFFF
     number = (number << 16 | number >> 32) & 0xFFFF_FFFF
     // What is no digit is not what its number is written as. A control character looks like one in lower case.
     let isWritten = Self.digits(of: number) == digits | 0x2020_2020_2020_2020
-    return isWritten && (digits | digits >> 1) & 0x2020_2020_2020_2020 == 0x2020_2020_2020_2020
-      ? number : nil
+    return isWritten && (digits | digits >> 1) & 0x2020_2020_2020_2020 == 0x2020_2020_2020_2020 ? number : nil
   }
 }

@@ -18,8 +18,7 @@ struct JSONScanner {
   private(set) var position = 0
 
   /// Moves over white space and returns the byte after it, 0 at the end.
-  @inline(__always)
-  mutating func peek(in text: Span<UInt8>) -> UInt8 {
+  @inline(__always) mutating func peek(in text: Span<UInt8>) -> UInt8 {
     while position < text.count {
       let byte = text[position]
       if byte > 0x20 { return byte }
@@ -30,18 +29,16 @@ struct JSONScanner {
   }
 
   /// Consumes `byte` if it comes next after white space.
-  @inline(__always)
-  mutating func consume(_ byte: UInt8, in text: Span<UInt8>) -> Bool {
+  @inline(__always) mutating func consume(_ byte: UInt8, in text: Span<UInt8>) -> Bool {
     guard peek(in: text) == byte, position < text.count else { return false }
     position += 1
     return true
   }
 
   /// Consumes `byte`, or fails with what was expected.
-  @inline(__always)
-  mutating func require(
-    _ byte: UInt8, _ expected: JSONSyntaxError.Expectation, in text: Span<UInt8>
-  ) throws(JSONSyntaxError) {
+  @inline(__always) mutating func require(_ byte: UInt8, _ expected: JSONSyntaxError.Expectation, in text: Span<UInt8>)
+    throws(JSONSyntaxError)
+  {
     guard consume(byte, in: text) else { throw failure(expected) }
   }
 
@@ -52,8 +49,7 @@ struct JSONScanner {
   }
 
   /// A key with its colon.
-  @inline(__always)
-  mutating func key(in text: Span<UInt8>) throws(JSONSyntaxError) -> JSONToken {
+  @inline(__always) mutating func key(in text: Span<UInt8>) throws(JSONSyntaxError) -> JSONToken {
     guard peek(in: text) == UInt8(ascii: "\"") else { throw failure(.key) }
     let key = try string(in: text)
     try require(UInt8(ascii: ":"), .colon, in: text)
@@ -61,8 +57,7 @@ struct JSONScanner {
   }
 
   /// The next scalar, or the announcement of a container that begins at the position.
-  @inline(__always)
-  mutating func token(in text: Span<UInt8>) throws(JSONSyntaxError) -> JSONToken {
+  @inline(__always) mutating func token(in text: Span<UInt8>) throws(JSONSyntaxError) -> JSONToken {
     switch peek(in: text) {
     case UInt8(ascii: "\""): try string(in: text)
     case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): try number(in: text)
@@ -80,9 +75,9 @@ struct JSONScanner {
     JSONSyntaxError(offset: position, expected: expected)
   }
 
-  private mutating func literal(
-    _ word: StaticString, _ kind: JSONToken.Kind, in text: Span<UInt8>
-  ) throws(JSONSyntaxError) -> JSONToken {
+  private mutating func literal(_ word: StaticString, _ kind: JSONToken.Kind, in text: Span<UInt8>)
+    throws(JSONSyntaxError) -> JSONToken
+  {
     let start = position
     let length = word.utf8CodeUnitCount
     guard length <= text.count - start else { throw failure(.literal) }
@@ -97,8 +92,7 @@ struct JSONScanner {
   // MARK: Strings
 
   /// A string, whose opening quote is at the position.
-  @inline(__always)
-  private mutating func string(in text: Span<UInt8>) throws(JSONSyntaxError) -> JSONToken {
+  @inline(__always) private mutating func string(in text: Span<UInt8>) throws(JSONSyntaxError) -> JSONToken {
     let start = position + 1
     var index = start
     while index + 8 <= text.count, PlainText.isPlain(text, at: index) { index += 8 }
@@ -115,10 +109,9 @@ struct JSONScanner {
   }
 
   /// The rest of a string that holds something other than plain ASCII.
-  @inline(never)
-  private mutating func unusualString(
-    from start: Int, at first: Int, in text: Span<UInt8>
-  ) throws(JSONSyntaxError) -> JSONToken {
+  @inline(never) private mutating func unusualString(from start: Int, at first: Int, in text: Span<UInt8>)
+    throws(JSONSyntaxError) -> JSONToken
+  {
     var rest = JSONStringScanner(position: first)
     let token = try rest.token(from: start, in: text)
     position = rest.position
@@ -128,8 +121,7 @@ struct JSONScanner {
   // MARK: Numbers
 
   /// A number, whose sign or first digit is at the position.
-  @inline(__always)
-  private mutating func number(in text: Span<UInt8>) throws(JSONSyntaxError) -> JSONToken {
+  @inline(__always) private mutating func number(in text: Span<UInt8>) throws(JSONSyntaxError) -> JSONToken {
     let start = position
     var kind = JSONToken.Kind.integer
     if text[position] == UInt8(ascii: "-") { position = position + 1 }
@@ -141,15 +133,12 @@ struct JSONScanner {
     let token = JSONToken(kind, start, position)
     // Every number of up to 300 digits fits a double.
     if kind == .number || position - start > 300 {
-      guard token.double(in: text).isFinite else {
-        throw JSONSyntaxError(offset: start, expected: .finite)
-      }
+      guard token.double(in: text).isFinite else { throw JSONSyntaxError(offset: start, expected: .finite) }
     }
     return token
   }
 
-  @inline(__always)
-  private mutating func wholePart(in text: Span<UInt8>) throws(JSONSyntaxError) {
+  @inline(__always) private mutating func wholePart(in text: Span<UInt8>) throws(JSONSyntaxError) {
     let start = position
     try digits(in: text)
     if text[start] == UInt8(ascii: "0"), position > start + 1 {
@@ -169,25 +158,18 @@ struct JSONScanner {
   }
 
   /// One digit or more.
-  @inline(__always)
-  private mutating func digits(in text: Span<UInt8>) throws(JSONSyntaxError) {
+  @inline(__always) private mutating func digits(in text: Span<UInt8>) throws(JSONSyntaxError) {
     var index = position
     while index < text.count, isDigit(text[index]) { index += 1 }
     guard index > position else { throw failure(.digit) }
     position = index
   }
 
-  @inline(__always)
-  private func isDigit(_ byte: UInt8) -> Bool {
-    byte &- UInt8(ascii: "0") < 10
-  }
+  @inline(__always) private func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") < 10 }
 
-  private func isSign(_ byte: UInt8) -> Bool {
-    byte == UInt8(ascii: "+") || byte == UInt8(ascii: "-")
-  }
+  private func isSign(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "+") || byte == UInt8(ascii: "-") }
 
-  @inline(__always)
-  private func isFractionOrExponent(_ byte: UInt8) -> Bool {
+  @inline(__always) private func isFractionOrExponent(_ byte: UInt8) -> Bool {
     byte == UInt8(ascii: ".") || byte | 0x20 == UInt8(ascii: "e")
   }
 
@@ -198,8 +180,7 @@ struct JSONScanner {
     let token = try token(in: text)
     switch token.kind {
     case .string: return .string(token.string(in: text))
-    case .integer:
-      return token.integer(in: text).map(JSONValue.integer) ?? .number(token.double(in: text))
+    case .integer: return token.integer(in: text).map(JSONValue.integer) ?? .number(token.double(in: text))
     case .number: return .number(token.double(in: text))
     case .true: return .bool(true)
     case .false: return .bool(false)
@@ -209,23 +190,17 @@ struct JSONScanner {
     }
   }
 
-  private mutating func array(
-    in text: Span<UInt8>, depth: Int
-  ) throws(JSONSyntaxError) -> JSONValue {
+  private mutating func array(in text: Span<UInt8>, depth: Int) throws(JSONSyntaxError) -> JSONValue {
     guard depth <= Self.deepest else { throw failure(.shallower) }
     try require(UInt8(ascii: "["), .value, in: text)
     var items: [JSONValue] = []
     if consume(UInt8(ascii: "]"), in: text) { return .array(items) }
-    repeat {
-      items.append(try value(in: text, depth: depth))
-    } while consume(UInt8(ascii: ","), in: text)
+    repeat { items.append(try value(in: text, depth: depth)) } while consume(UInt8(ascii: ","), in: text)
     try require(UInt8(ascii: "]"), .commaOrBracket, in: text)
     return .array(items)
   }
 
-  private mutating func object(
-    in text: Span<UInt8>, depth: Int
-  ) throws(JSONSyntaxError) -> JSONValue {
+  private mutating func object(in text: Span<UInt8>, depth: Int) throws(JSONSyntaxError) -> JSONValue {
     guard depth <= Self.deepest else { throw failure(.shallower) }
     try require(UInt8(ascii: "{"), .value, in: text)
     var members: [JSONValue.Member] = []

@@ -3,9 +3,7 @@ struct JSONStringScanner {
   private(set) var position: Int
 
   /// Reads to the closing quote; the string's first byte is at `start`.
-  mutating func token(
-    from start: Int, in text: Span<UInt8>
-  ) throws(JSONSyntaxError) -> JSONToken {
+  mutating func token(from start: Int, in text: Span<UInt8>) throws(JSONSyntaxError) -> JSONToken {
     var isEscaped = false
     while position < text.count {
       switch text[position] {
@@ -37,9 +35,7 @@ struct JSONStringScanner {
     case 0xF4: (length, second) = (4, 0x80...0x8F)
     default: throw failure(.utf8)
     }
-    guard length <= text.count - position, second.contains(text[position + 1]) else {
-      throw failure(.utf8)
-    }
+    guard length <= text.count - position, second.contains(text[position + 1]) else { throw failure(.utf8) }
     for index in position + 2..<max(position + 2, position + length) {
       guard text[index] & 0xC0 == 0x80 else { throw failure(.utf8) }
     }
@@ -51,21 +47,20 @@ struct JSONStringScanner {
     guard position + 1 < text.count else { throw failure(.escape) }
     switch text[position + 1] {
     case UInt8(ascii: "u"): try unicodeEscape(in: text)
-    case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"),
-      UInt8(ascii: "f"), UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
+    case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
+      UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
       position = position + 2
     default: throw failure(.escape)
     }
   }
 
   private mutating func unicodeEscape(in text: Span<UInt8>) throws(JSONSyntaxError) {
-    guard let unit = JSONEscapes.codeUnit(at: position, in: text) else {
-      throw failure(.hexadecimal)
-    }
+    guard let unit = JSONEscapes.codeUnit(at: position, in: text) else { throw failure(.hexadecimal) }
     switch unit {
     case 0xD800...0xDBFF:
-      guard let low = JSONEscapes.codeUnit(at: position + 6, in: text), low & 0xFC00 == 0xDC00
-      else { throw failure(.surrogatePair) }
+      guard let low = JSONEscapes.codeUnit(at: position + 6, in: text), low & 0xFC00 == 0xDC00 else {
+        throw failure(.surrogatePair)
+      }
       position = position + 12
     case 0xDC00...0xDFFF: throw failure(.surrogatePair)
     default: position = position + 6
@@ -84,8 +79,7 @@ enum PlainText {
 
   /// Whether the eight bytes hold no quotes, backslashes, control characters or bytes beyond ASCII;
   /// the caller has checked that they lie in the text.
-  @inline(__always)
-  static func isPlain(_ text: Span<UInt8>, at index: Int) -> Bool {
+  @inline(__always) static func isPlain(_ text: Span<UInt8>, at index: Int) -> Bool {
     let word = unsafe text.bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self)
     return marks(word) & tops == 0
   }
@@ -94,8 +88,7 @@ enum PlainText {
   ///
   /// A subtraction sets the top bit of a byte that is too small, or that was beyond ASCII before; only such a byte
   /// causes a borrow.
-  @inline(__always)
-  static func marks(_ word: UInt64) -> UInt64 {
+  @inline(__always) static func marks(_ word: UInt64) -> UInt64 {
     let controls = word &- ones &* 0x20
     let quotes = (word ^ ones &* UInt64(UInt8(ascii: "\""))) &- ones
     let backslashes = (word ^ ones &* UInt64(UInt8(ascii: "\\"))) &- ones
@@ -103,22 +96,17 @@ enum PlainText {
   }
 
   /// Whether a single byte is plain.
-  @inline(__always)
-  static func isPlain(_ byte: UInt8) -> Bool {
+  @inline(__always) static func isPlain(_ byte: UInt8) -> Bool {
     0x20..<0x80 ~= byte && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
   }
 
   /// Whether the eight bytes are plain and none is DEL, which a reader accepts and a terminal does not.
-  @inline(__always)
-  static func isShown(_ text: Span<UInt8>, at index: Int) -> Bool {
+  @inline(__always) static func isShown(_ text: Span<UInt8>, at index: Int) -> Bool {
     let word = unsafe text.bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self)
     return zeros(word ^ ones &* 0x7F) & tops == 0 && isPlain(text, at: index)
   }
 
   /// Sets the top bit of each byte that is zero. A borrow may set it in the byte above as well; that
   /// byte is then checked on its own.
-  @inline(__always)
-  private static func zeros(_ word: UInt64) -> UInt64 {
-    (word &- ones) & ~word
-  }
+  @inline(__always) private static func zeros(_ word: UInt64) -> UInt64 { (word &- ones) & ~word }
 }

@@ -2,9 +2,7 @@
 ///
 /// A string's range lies between its quotes.
 struct JSONToken {
-  enum Kind: UInt8 {
-    case string, integer, number, `true`, `false`, null, object, array
-  }
+  enum Kind: UInt8 { case string, integer, number, `true`, `false`, null, object, array }
 
   let kind: Kind
   /// The string holds escapes, so its bytes in the text are not its value.
@@ -13,25 +11,20 @@ struct JSONToken {
   var end: UInt32
 
   /// The offsets fit, because the scanner refuses longer texts.
-  @inline(__always)
-  init(_ kind: Kind, _ start: Int, _ end: Int, isEscaped: Bool = false) {
+  @inline(__always) init(_ kind: Kind, _ start: Int, _ end: Int, isEscaped: Bool = false) {
     self.kind = kind
     self.isEscaped = isEscaped
     self.start = UInt32(truncatingIfNeeded: start)
     self.end = UInt32(truncatingIfNeeded: end)
   }
 
-  @inline(__always)
-  var range: Range<Int> { Int(start)..<Int(max(start, end)) }
+  @inline(__always) var range: Range<Int> { Int(start)..<Int(max(start, end)) }
 
   /// The range with the quotes of a string.
-  var sourceRange: Range<Int> {
-    kind == .string ? Int(start) - 1..<Int(end) + 1 : range
-  }
+  var sourceRange: Range<Int> { kind == .string ? Int(start) - 1..<Int(end) + 1 : range }
 
   /// The string's value.
-  @inline(__always)
-  func string(in text: Span<UInt8>) -> String {
+  @inline(__always) func string(in text: Span<UInt8>) -> String {
     if isEscaped { return String(decoding: unescaped(in: text), as: UTF8.self) }
     // The scanner has validated the range.
     let valid = unsafe UTF8Span(unchecked: text.extracting(range), isKnownASCII: false)
@@ -39,13 +32,10 @@ struct JSONToken {
   }
 
   /// The bytes of the string's value.
-  func unescaped(in text: Span<UInt8>) -> [UInt8] {
-    JSONEscapes.decode(text.extracting(range))
-  }
+  func unescaped(in text: Span<UInt8>) -> [UInt8] { JSONEscapes.decode(text.extracting(range)) }
 
   /// The whole number's value; nil when it needs more than 64 bits.
-  @inline(__always)
-  func integer(in text: Span<UInt8>) -> Int64? {
+  @inline(__always) func integer(in text: Span<UInt8>) -> Int64? {
     var index = Int(start)
     let isNegative = text[index] == UInt8(ascii: "-")
     if isNegative { index += 1 }

@@ -21,25 +21,19 @@ package enum JSONValue: Equatable, Sendable {
 
   /// Reads one text strictly; white space around it is allowed.
   package init(parsing text: Span<UInt8>) throws(JSONSyntaxError) {
-    guard text.count < UInt32.max else {
-      throw JSONSyntaxError(offset: 0, expected: .shorter)
-    }
+    guard text.count < UInt32.max else { throw JSONSyntaxError(offset: 0, expected: .shorter) }
     var scanner = JSONScanner()
     self = try scanner.value(in: text, depth: 0)
     try scanner.requireEnd(in: text)
   }
 
   /// Reads one text strictly from a string.
-  package init(parsing text: String) throws(JSONSyntaxError) {
-    try self.init(parsing: Array(text.utf8).span)
-  }
+  package init(parsing text: String) throws(JSONSyntaxError) { try self.init(parsing: Array(text.utf8).span) }
 }
 
 extension JSONValue {
   /// The value of a key; nil when there is none or this is not an object.
-  package subscript(_ key: String) -> JSONValue? {
-    object?.first { $0.name == key }?.value
-  }
+  package subscript(_ key: String) -> JSONValue? { object?.first { $0.name == key }?.value }
 
   /// The element at an index; nil when there is none or this is not an array.
   package subscript(_ index: Int) -> JSONValue? {
@@ -47,21 +41,13 @@ extension JSONValue {
     return array[index]
   }
 
-  package var object: [Member]? {
-    if case .object(let members) = self { members } else { nil }
-  }
+  package var object: [Member]? { if case .object(let members) = self { members } else { nil } }
 
-  package var array: [JSONValue]? {
-    if case .array(let items) = self { items } else { nil }
-  }
+  package var array: [JSONValue]? { if case .array(let items) = self { items } else { nil } }
 
-  package var string: String? {
-    if case .string(let string) = self { string } else { nil }
-  }
+  package var string: String? { if case .string(let string) = self { string } else { nil } }
 
-  package var bool: Bool? {
-    if case .bool(let bool) = self { bool } else { nil }
-  }
+  package var bool: Bool? { if case .bool(let bool) = self { bool } else { nil } }
 
   /// The number if it is whole and fits: `1.0` and `1e3` are whole.
   package var integer: Int64? {
@@ -93,14 +79,12 @@ extension JSONValue {
   }
 }
 
-extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
-  ExpressibleByBooleanLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
+extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral,
+  ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
   package init(stringLiteral value: String) { self = .string(value) }
   package init(integerLiteral value: Int64) { self = .integer(value) }
   package init(booleanLiteral value: Bool) { self = .bool(value) }
   package init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
-  package init(dictionaryLiteral elements: (String, JSONValue)...) {
-    self = .object(elements.map { Member($0, $1) })
-  }
+  package init(dictionaryLiteral elements: (String, JSONValue)...) { self = .object(elements.map { Member($0, $1) }) }
 }

@@ -8,9 +8,7 @@ package struct JSONWriter: Sendable {
   private var needsComma = false
 
   /// Appends to `bytes`, which are taken over without copying.
-  package init(appendingTo bytes: consuming [UInt8] = []) {
-    self.bytes = bytes
-  }
+  package init(appendingTo bytes: consuming [UInt8] = []) { self.bytes = bytes }
 
   /// Ends a line: the next value stands on its own.
   package mutating func newline() {
@@ -23,9 +21,7 @@ package struct JSONWriter: Sendable {
 
 extension JSONWriter {
   /// Opens an object as an element or as the value of the name before.
-  package mutating func beginObject() {
-    open(UInt8(ascii: "{"))
-  }
+  package mutating func beginObject() { open(UInt8(ascii: "{")) }
 
   /// Opens an object as a field.
   package mutating func beginObject(_ name: StaticString) {
@@ -34,14 +30,10 @@ extension JSONWriter {
   }
 
   /// Closes the object that was opened last.
-  package mutating func endObject() {
-    close(UInt8(ascii: "}"))
-  }
+  package mutating func endObject() { close(UInt8(ascii: "}")) }
 
   /// Opens an array as an element or as the value of the name before.
-  package mutating func beginArray() {
-    open(UInt8(ascii: "["))
-  }
+  package mutating func beginArray() { open(UInt8(ascii: "[")) }
 
   /// Opens an array as a field.
   package mutating func beginArray(_ name: StaticString) {
@@ -50,9 +42,7 @@ extension JSONWriter {
   }
 
   /// Closes the array that was opened last.
-  package mutating func endArray() {
-    close(UInt8(ascii: "]"))
-  }
+  package mutating func endArray() { close(UInt8(ascii: "]")) }
 
   /// An object as a value, closed after `content`.
   package mutating func object(_ content: (inout JSONWriter) -> Void) {

@@ -23,9 +23,7 @@ struct KeySet {
   /// Adds the key that `token` holds, and returns its value; a key that was there already fails.
   mutating func insert(_ token: JSONToken, in text: Span<UInt8>) throws(JSONSyntaxError) -> String {
     let name = token.string(in: text)
-    guard insert(name) else {
-      throw JSONSyntaxError(offset: token.sourceRange.lowerBound, expected: .otherKey)
-    }
+    guard insert(name) else { throw JSONSyntaxError(offset: token.sourceRange.lowerBound, expected: .otherKey) }
     return name
   }
 }

@@ -3,8 +3,7 @@ extension [UInt8] {
   /// Appends a string literal as it is.
   package mutating func appendText(_ text: StaticString) {
     // A static string's bytes are never freed.
-    unsafe append(
-      contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    unsafe append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
   }
 
   /// Appends a number in decimal digits.
@@ -102,19 +101,15 @@ extension [UInt8] {
 
   private mutating func appendCodeUnit(_ unit: UInt16) {
     append(UInt8(ascii: "u"))
-    for shift in [12, 8, 4, 0] {
-      append(Hexadecimal.digit(UInt8(truncatingIfNeeded: unit >> UInt16(shift))))
-    }
+    for shift in [12, 8, 4, 0] { append(Hexadecimal.digit(UInt8(truncatingIfNeeded: unit >> UInt16(shift)))) }
   }
 }
 
 extension Span<UInt8> {
   /// The length of the character at `index` if it has to be escaped, and otherwise 0.
-  @inline(__always)
-  fileprivate func lengthToEscape(at index: Int) -> Int {
+  @inline(__always) fileprivate func lengthToEscape(at index: Int) -> Int {
     let byte = self[index]
     guard byte < 0x80 else { return HiddenCharacters.length(at: index, in: self) }
-    return byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") || byte == 0x7F
-      ? 1 : 0
+    return byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") || byte == 0x7F ? 1 : 0
   }
 }

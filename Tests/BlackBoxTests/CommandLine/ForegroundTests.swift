@@ -95,8 +95,7 @@ struct ForegroundTests {
     #expect(stage.daemon.log.isEmpty)
   }
 
-  @Test func `a verbose daemon has a line for each fetch and each refusal, without secrets`() throws
-  {
+  @Test func `a verbose daemon has a line for each fetch and each refusal, without secrets`() throws {
     let daemon = try WatchedDaemon(in: directory, ["--verbose"])
     _ = try daemon.line()
     stage.origin.plan("/a.png?key=secret", .picture(png()))

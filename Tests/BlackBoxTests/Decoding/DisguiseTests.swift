@@ -28,8 +28,7 @@ struct DisguiseTests {
 
   @Test func `a document is no picture, whatever its name and type`() throws {
     for (name, text) in Self.documents {
-      for (suffix, type) in [("png", "image/png"), ("jpg", "image/jpeg"), ("svg", "image/svg+xml")]
-      {
+      for (suffix, type) in [("png", "image/png"), ("jpg", "image/jpeg"), ("svg", "image/svg+xml")] {
         let path = "/\(name).\(suffix)"
         stage.origin.plan(path, .picture(Array(text.utf8), type: type))
         for form in [#""deliver":"pixels""#, #""resize":{"width":10}"#, #""describe":true"#] {

@@ -43,8 +43,7 @@ struct ResizeTests {
   }
 
   /// Or one request could take a picture from all others.
-  @Test func `a form that is too large says nothing of the picture, under any of its URLs`() throws
-  {
+  @Test func `a form that is too large says nothing of the picture, under any of its URLs`() throws {
     stage.offer(TestPicture.png(.gradient(width: 2, height: 2)), at: "/small.png")
     stage.offer(TestPicture.png(.gradient(width: 2, height: 2)), at: "/again.png")
     for (form, limit) in [

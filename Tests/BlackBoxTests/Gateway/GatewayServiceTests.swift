@@ -76,8 +76,7 @@ final class GatewayServiceTests {
     #expect(end() == 0)
   }
 
-  @Test func `the socket of the manager stays, and is used whatever the configuration says`() throws
-  {
+  @Test func `the socket of the manager stays, and is used whatever the configuration says`() throws {
     let listener = try UnixName.listening(at: socket)
     defer { close(listener) }
     try startReady(listen: directory + "/other.sock", passing: [listener])

@@ -62,8 +62,7 @@ struct NamedListTests {
     #expect(scratch.summary("a.png") == "3 ?")
   }
 
-  @Test func `a name without a directory is refused, and counts for nothing without files`() throws
-  {
+  @Test func `a name without a directory is refused, and counts for nothing without files`() throws {
     let run = imgctl(
       ["fetch", "-"], try ScriptedDaemon { [.line(#"{"id":\#(id($0)),"ok":true,"path":"/0"}"#)] },
       input: "http://h/my cat.jpg\nhttp://h/1\n")

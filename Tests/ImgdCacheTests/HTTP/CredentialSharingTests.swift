@@ -4,39 +4,38 @@ import Testing
 /// Answers to requests with credentials that are for all.
 struct CredentialSharingTests {
   /// What the origin says, and whether an answer to Authorization and one to a cookie may be shown to others.
-  static let table:
-    [(headers: [(name: String, value: String)], authorization: Bool, cookies: Bool)] =
-      [
-        ([], false, false),
-        (control("max-age=60"), false, false),
-        (control("public"), true, true),
-        (control("max-age=60, PUBLIC"), true, true),
-        (control("s-maxage=60"), true, false),
-        (control("s-maxage=0"), true, false),
-        (control("must-revalidate"), true, false),
-        (control("max-age=60, must-revalidate"), true, false),
-        (control("proxy-revalidate"), false, false),
-        (control("no-cache"), false, false),
-        (control("immutable"), false, false),
-        (control("no-transform"), false, false),
-        ([("cache-control", "max-age=60"), ("cache-control", "public")], true, true),
-        // The stricter word holds.
-        (control("private"), false, false),
-        (control("public, private"), false, false),
-        (control("private=\"x-user\", s-maxage=60"), false, false),
-        ([("cache-control", "public"), ("cache-control", "private")], false, false),
-        (control("must-revalidate, private"), false, false),
-        // A word in quotes is none.
-        (control("x=\"public\""), false, false),
-        (control("x=\", public, \""), false, false),
-        ([("pragma", "public")], false, false),
-        // An answer that depends on credentials is one for their like.
-        (control("public") + [("vary", "Authorization")], false, false),
-        (control("public") + [("vary", "Accept, cookie")], false, false),
-        (control("public") + [("vary", "*")], false, false),
-        (control("public") + [("vary", "Accept"), ("vary", "COOKIE")], false, false),
-        (control("public") + [("vary", "Accept, X-Authorization")], true, true),
-      ]
+  static let table: [(headers: [(name: String, value: String)], authorization: Bool, cookies: Bool)] =
+    [
+      ([], false, false),
+      (control("max-age=60"), false, false),
+      (control("public"), true, true),
+      (control("max-age=60, PUBLIC"), true, true),
+      (control("s-maxage=60"), true, false),
+      (control("s-maxage=0"), true, false),
+      (control("must-revalidate"), true, false),
+      (control("max-age=60, must-revalidate"), true, false),
+      (control("proxy-revalidate"), false, false),
+      (control("no-cache"), false, false),
+      (control("immutable"), false, false),
+      (control("no-transform"), false, false),
+      ([("cache-control", "max-age=60"), ("cache-control", "public")], true, true),
+      // The stricter word holds.
+      (control("private"), false, false),
+      (control("public, private"), false, false),
+      (control("private=\"x-user\", s-maxage=60"), false, false),
+      ([("cache-control", "public"), ("cache-control", "private")], false, false),
+      (control("must-revalidate, private"), false, false),
+      // A word in quotes is none.
+      (control("x=\"public\""), false, false),
+      (control("x=\", public, \""), false, false),
+      ([("pragma", "public")], false, false),
+      // An answer that depends on credentials is one for their like.
+      (control("public") + [("vary", "Authorization")], false, false),
+      (control("public") + [("vary", "Accept, cookie")], false, false),
+      (control("public") + [("vary", "*")], false, false),
+      (control("public") + [("vary", "Accept"), ("vary", "COOKIE")], false, false),
+      (control("public") + [("vary", "Accept, X-Authorization")], true, true),
+    ]
 
   private static func control(_ value: String) -> [(name: String, value: String)] {
     [("cache-control", value)]

@@ -4,8 +4,7 @@ import Testing
 
 /// The hash of a key in the memory tier.
 struct KeyHasherTests {
-  private func hash(_ parts: String..., seed: KeyHasher.Seed = (0x9E37_79B9_7F4A_7C15, 7)) -> UInt64
-  {
+  private func hash(_ parts: String..., seed: KeyHasher.Seed = (0x9E37_79B9_7F4A_7C15, 7)) -> UInt64 {
     var hasher = KeyHasher(seed)
     for part in parts { hasher.combine(part) }
     return hasher.finish()

@@ -111,8 +111,7 @@ struct CachedImageTests {
     let durations: [Duration] = [.seconds(Int64.min), .seconds(-1), .zero, .seconds(Int64.max)]
     let instants = [Int64.min, -1, 0, .max / 4].map { Instant(nanoseconds: $0) }
     for (age, rest) in durations.flatMap({ age in durations.map { (age, $0) } }) {
-      for (moment, now) in instants.flatMap({ moment in [at(0), at(1 << 30)].map { (moment, $0) } })
-      {
+      for (moment, now) in instants.flatMap({ moment in [at(0), at(1 << 30)].map { (moment, $0) } }) {
         let image = stored(judgement(initialAge: age, remaining: rest), moment: moment)
         #expect(image.age(at: now) >= 0)
         #expect(image.freshFor(at: now) >= 0)

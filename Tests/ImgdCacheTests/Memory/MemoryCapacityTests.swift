@@ -60,8 +60,7 @@ struct MemoryCapacityTests {
   }
 
   @Test
-  func `the tier keeps everything up to its capacity, and trims to the preferred amount above it`()
-  {
+  func `the tier keeps everything up to its capacity, and trims to the preferred amount above it`() {
     let tier = MemoryTier.holding(10 * cost, preferred: 6 * cost)
     for number in 0..<10 { _ = tier.add(image("http://h/\(number)"), at: at(0)) }
     #expect(tier.count == 10)

@@ -21,8 +21,7 @@ struct RecordCodecTests {
     try #require(RecordCodec.encode(record))
   }
 
-  @Test func `a record keeps every field, and missing values apart from empty or zero ones`() throws
-  {
+  @Test func `a record keeps every field, and missing values apart from empty or zero ones`() throws {
     var records = [Self.record, sampleRow(1).record]
     records[1].redirectTarget = ""
     for var record in records {

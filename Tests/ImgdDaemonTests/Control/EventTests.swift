@@ -3,8 +3,7 @@ import ImgdWire
 import Testing
 
 struct EventTests {
-  @Test func `the events queued, started and progress come in this order before the answer`() throws
-  {
+  @Test func `the events queued, started and progress come in this order before the answer`() throws {
     let stage = try CoreStage("Downloads.MaxActive=1")
     let gate = Gate()
     stage.origin.plan("/busy", .held(at: gate, then: .picture(png())))
@@ -49,8 +48,7 @@ struct EventTests {
     #expect(line["ok"] == .bool(true))
   }
 
-  @Test func `progress begins with zero, never decreases, and ends with the full size once`() throws
-  {
+  @Test func `progress begins with zero, never decreases, and ends with the full size once`() throws {
     let stage = try CoreStage()
     let gate = Gate()
     stage.origin.plan("/a", .body(png(3_000_000), heldAfter: 100_000, at: gate))

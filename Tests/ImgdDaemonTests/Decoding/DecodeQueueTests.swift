@@ -93,8 +93,7 @@ struct DecodeQueueTests {
     #expect(next(6) == [1, 21, 11, 22, 2, 12])
   }
 
-  @Test mutating func `shares of a connection take turns, and all that names none is one of them`()
-  {
+  @Test mutating func `shares of a connection take turns, and all that names none is one of them`() {
     add(1...3, share: "a")
     add(11...12)
     add(21...22, share: "b")

@@ -193,8 +193,7 @@ struct DownloadSchedulerTests {
     #expect(scheduler.runAll() == [1, 2])
   }
 
-  @Test func `a hundred thousand downloads that wait for one busy host are not scanned repeatedly`()
-  {
+  @Test func `a hundred thousand downloads that wait for one busy host are not scanned repeatedly`() {
     let scheduler = scheduler(active: 8, perHost: 2)
     for serial in 1...100_000 as ClosedRange<UInt64> {
       scheduler.add(serial, host: "busy", priority: Priority.allCases[Int(serial % 3)])

@@ -76,8 +76,7 @@ struct SharedPlacesTests {
 
   @Test func `how many slow downloads run is bounded for a connection, a user, and all`() {
     let scheduler = scheduler(8)
-    for (uid, connection) in [(1, 1), (1, 2), (1, 3), (2, 4), (2, 5), (3, 6)] as [(UInt32, UInt64)]
-    {
+    for (uid, connection) in [(1, 1), (1, 2), (1, 3), (2, 4), (2, 5), (3, 6)] as [(UInt32, UInt64)] {
       let first = connection * 1_000
       var started = scheduler.ask(first...first + 99, by: client(connection, uid: uid))
       while !started.isEmpty {

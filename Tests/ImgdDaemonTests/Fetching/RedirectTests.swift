@@ -109,8 +109,7 @@ struct RedirectTests {
     #expect(stage.origin.orders.map(\.isAfterPublic) == [false, true, true])
   }
 
-  @Test func `a request that came by a public address is not shared with one that did not`() throws
-  {
+  @Test func `a request that came by a public address is not shared with one that did not`() throws {
     let stage = try CoreStage()
     let gate = Gate()
     stage.origin.plan("/a", .redirect(to: stage.origin.url("/b")))

@@ -52,8 +52,7 @@ struct TimeoutPhaseTests {
     #expect(try phase(stage, saying: "waited 50ms in the queue") == "queue")
   }
 
-  @Test func `a request past its time says that it waited for the answer, or for the body`() throws
-  {
+  @Test func `a request past its time says that it waited for the answer, or for the body`() throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .silence)
     try stage.begin(#"{"cmd":"fetch","url":"ORIGIN/a","timeout_ms":50}"#)

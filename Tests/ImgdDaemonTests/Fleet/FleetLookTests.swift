@@ -45,8 +45,7 @@ struct FleetLookTests {
   }
 
   @Test(arguments: [FleetAnswer.nothing, .failed])
-  func `without a claim the origin is asked, and the picture is stored`(answer: FleetAnswer) throws
-  {
+  func `without a claim the origin is asked, and the picture is stored`(answer: FleetAnswer) throws {
     let scene = try FleetScene()
     scene.stage.origin.plan("/a", FleetScene.fresh())
     scene.fleet.plan(answer)
@@ -143,8 +142,7 @@ struct FleetLookTests {
     #expect(scene.origin() == (isFound ? 0 : 1))
   }
 
-  @Test func `fetches for which a look was claimed go to the origin together, however many`() throws
-  {
+  @Test func `fetches for which a look was claimed go to the origin together, however many`() throws {
     let scene = try FleetScene()
     let gate = Gate()
     scene.stage.origin.plan("/a", .held(at: gate, then: .picture(png(), headers: Self.unkept)))

@@ -113,8 +113,7 @@ struct SharedPurgeTests {
   }
 
   @Test(arguments: [FleetState.Phase.down, .refused, .readOnly, .connecting])
-  func `a server that is known to be of no use is not waited for`(_ phase: FleetState.Phase) throws
-  {
+  func `a server that is known to be of no use is not waited for`(_ phase: FleetState.Phase) throws {
     let stage = try stage()
     fleet.tell(.state(FleetState(phase)))
     stage.settle()

@@ -81,8 +81,7 @@ struct LifetimeTests {
   }
 
   @Test(arguments: HitTier.allCases)
-  func `an answer contains the age of the picture and its remaining lifetime`(tier: HitTier) throws
-  {
+  func `an answer contains the age of the picture and its remaining lifetime`(tier: HitTier) throws {
     let stage = try CoreStage()
     let month = 30 * 86_400
     let table: [(headers: [(String, String)], age: Int, freshFor: Int)] = [

@@ -128,8 +128,7 @@ struct SharedAnswerTests {
     }
   }
 
-  @Test func `nothing is kept of a request that keeps nothing, or of what may not be kept`() throws
-  {
+  @Test func `nothing is kept of a request that keeps nothing, or of what may not be kept`() throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .picture(png(), headers: Self.control("max-age=1000, public")))
     stage.origin.plan("/b", .picture(png(), headers: Self.control("public, no-store")))

@@ -100,8 +100,7 @@ struct StoredAnswerTests {
   }
 
   @Test(arguments: [("memory", "disk"), ("disk", "memory")])
-  func `a picture that moves to another tier leaves the first`(first: String, second: String) throws
-  {
+  func `a picture that moves to another tier leaves the first`(first: String, second: String) throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .picture(png(1_000)), .picture(png(2_000)))
     try stage.ask("/a", #""store":"\#(first)""#)

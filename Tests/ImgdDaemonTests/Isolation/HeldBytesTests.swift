@@ -40,8 +40,7 @@ struct HeldBytesTests {
     #expect(try stage.outcome("\(long)0") == "http_status")
   }
 
-  @Test func `outcomes that are kept count with the headers of their requests and answers`() throws
-  {
+  @Test func `outcomes that are kept count with the headers of their requests and answers`() throws {
     let stage = try CoreStage("Memory.Capacity=100K", "Memory.Preferred=10K", "Disk.Enabled=no")
     let sent = String(repeating: "s", count: 8_000)
     for number in 0..<3 {

@@ -12,8 +12,7 @@ struct PoisoningTests {
   ]
 
   @Test(arguments: telling, HitTier.allCases)
-  func `a picture for a header is not shown to a plain request`(name: String, tier: HitTier) throws
-  {
+  func `a picture for a header is not shown to a plain request`(name: String, tier: HitTier) throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .picture(png(1_000)), .picture(png(2_000)))
     let other = try stage.connect(as: 4_242)
@@ -74,8 +73,7 @@ struct PoisoningTests {
   }
 
   @Test(arguments: [HitTier.memory, .disk], [404, 410])
-  func `a missing picture for a header removes no plain picture`(tier: HitTier, status: Int) throws
-  {
+  func `a missing picture for a header removes no plain picture`(tier: HitTier, status: Int) throws {
     let stage = try CoreStage()
     let fields = #""headers":{"X-Original-URL":"/b"},"ttl":0"#
     stage.origin.plan("/a", .picture(png(1_000)), .picture(png(2_000)), .status(status))

@@ -6,8 +6,7 @@ import Testing
 struct ReceiptLimitTests {
   private static let one = "11111111-1111-4111-8111-111111111111"
 
-  @Test func `a client that waits ten thousand times for a receipt may not wait once more`() throws
-  {
+  @Test func `a client that waits ten thousand times for a receipt may not wait once more`() throws {
     let stage = try CoreStage()
     let gate = Gate()
     stage.origin.plan("/a", .held(at: gate, then: .picture(png())))

@@ -28,8 +28,7 @@ struct ForeignProtocolTests {
     "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "OPTIONS * HTTP/1.1\n", "GET /?a=b c HTTP/3\n",
     "\r\n# a comment\nGET / HTTP/1.1\n",
   ])
-  func `a web client is answered in its own protocol, and its connection ends`(text: String) throws
-  {
+  func `a web client is answered in its own protocol, and its connection ends`(text: String) throws {
     let said = try answer(text)
     let parts = said.split(separator: "\r\n\r\n", maxSplits: 1)
     #expect(parts.count == 2)

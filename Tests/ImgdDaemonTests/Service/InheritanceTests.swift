@@ -11,8 +11,7 @@ struct InheritanceTests {
     InheritedDescriptor(number: open("/dev/null", O_RDONLY | O_CLOEXEC), name: name)
   }
 
-  @Test func `inherited descriptors have one owner each, and unknown ones are closed and reported`()
-  {
+  @Test func `inherited descriptors have one owner each, and unknown ones are closed and reported`() {
     let socket = inherited("control")
     let left = [inherited("imgd-hot"), inherited("imgd-index"), inherited("imgd-hot")]
     var ends: [CInt] = []

@@ -58,8 +58,7 @@ struct RequestShareTests {
     #expect(shares.total.bytes <= WireLimits.standard.requestBytesOfAll)
   }
 
-  @Test func `a user may have half of the queue, root and the daemon's own user all of it`() throws
-  {
+  @Test func `a user may have half of the queue, root and the daemon's own user all of it`() throws {
     for (uid, most) in [(1, 50), (0, 100), (Self.owner, 100)] as [(UInt32, Int)] {
       let shares = try shares()
       for _ in 0..<most { shares.hold(try job(uid: uid)) }

@@ -76,8 +76,7 @@ struct DaemonLinkTests {
     #expect(outcomes.codes == ["broken"])
   }
 
-  @Test func `a fetch that is given up is cancelled by its receipt, and its picture closed`() throws
-  {
+  @Test func `a fetch that is given up is cancelled by its receipt, and its picture closed`() throws {
     let call = fetch()
     loop.settle()
     call.cancel()

@@ -175,8 +175,7 @@ struct HeldPicturesTests {
     #expect(stage.daemon.openConnections == 1)
   }
 
-  @Test func `a picture that was asked for before the end of a subscription is not held after it`()
-  {
+  @Test func `a picture that was asked for before the end of a subscription is not held after it`() {
     stage.daemon.onRequest = { _ in }
     stage.begin(PlannedExchange())
     let request = stage.daemon.requests[stage.daemon.requests.count - 1]

@@ -21,8 +21,7 @@ struct SigningKeysTests {
     (second, query, "WSD9jUhpPmdOpy5BBQUAoPm1eijA1iFq97eKa-vIHaY"),
     (second, path, "nQOXYCj7pSVVX1erMtnOW75uma7asbQfFPZmt4v4WqI"),
   ])
-  func `signatures are those of other programs`(key: String, text: String, signature: String) throws
-  {
+  func `signatures are those of other programs`(key: String, text: String, signature: String) throws {
     #expect(try keys(key).sign(text) == signature)
     for lines in [key, "# old\n\n\(Self.first)\n \(Self.second) \r\n"] {
       #expect(try keys(lines).verifies(signature, of: text))

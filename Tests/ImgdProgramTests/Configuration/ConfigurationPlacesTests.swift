@@ -36,8 +36,7 @@ struct ConfigurationPlacesTests {
     #expect(try read(environment: [variable: "nonsense"]) == Sample())
   }
 
-  @Test func `a section with a blank in its variable does not take those of a longer name`() throws
-  {
+  @Test func `a section with a blank in its variable does not take those of a longer name`() throws {
     #expect(
       try problems(environment: ["IMGD_HTTP_GATEWAYS": ""])
         == ["IMGD_HTTP_GATEWAYS: HTTP.GATEWAYS is not a key: [HTTP] has Name"])

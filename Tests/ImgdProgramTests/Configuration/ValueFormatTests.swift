@@ -3,8 +3,7 @@ import Testing
 @testable import ImgdProgram
 
 /// Reads with a format, and gives the complaint where it refuses.
-private func read<Value>(_ format: ValueFormat<Value>, _ text: String) -> Result<Value, WrongValue>
-{
+private func read<Value>(_ format: ValueFormat<Value>, _ text: String) -> Result<Value, WrongValue> {
   Result { () throws(WrongValue) in try format.parse(text) }
 }
 

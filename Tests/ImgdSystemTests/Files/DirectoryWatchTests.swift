@@ -16,8 +16,7 @@ struct DirectoryWatchTests {
 
   private func names(_ events: [DirectoryWatch.Event]) -> [String?] { events.map(\.name) }
 
-  @Test func `a directory watch reports files removed, moved or changed, and nothing else`() throws
-  {
+  @Test func `a directory watch reports files removed, moved or changed, and nothing else`() throws {
     defer { ImgdTestSupport.TemporaryDirectory.remove(directory) }
     let number = try watch.add(directory)
     #expect(watch.events().isEmpty)

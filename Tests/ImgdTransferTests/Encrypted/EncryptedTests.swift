@@ -6,8 +6,7 @@ import Testing
 
 @Suite(.nginxRunning)
 struct EncryptedTests {
-  private func bench(_ change: (inout TransferSettings) -> Void = { _ in }) throws -> TransferBench
-  {
+  private func bench(_ change: (inout TransferSettings) -> Void = { _ in }) throws -> TransferBench {
     let authority = try NginxOrigin.current().certificates.authority
     return try TransferBench(
       .with { settings in

@@ -58,8 +58,7 @@ struct BrokenBodyTests {
     #expect(result.resumedFrom == 600)
   }
 
-  @Test func `a body that breaks off is continued as long as it grows and attempts remain`() throws
-  {
+  @Test func `a body that breaks off is continued as long as it grows and attempts remain`() throws {
     origin.plan("/a", .ranged(sample(1_000), tag: BrokenBody.tag, most: 400))
     let result = try bench.fetch(origin.url("/a"))
     #expect(result.bytes == sample(1_000))
@@ -172,8 +171,7 @@ struct BrokenBodyTests {
     #expect(origin.ranges("/a") == [nil, "bytes=600-", nil])
   }
 
-  @Test func `a body that breaks off without a strong validator is fetched from its start`() throws
-  {
+  @Test func `a body that breaks off without a strong validator is fetched from its start`() throws {
     let ranges = ("Accept-Ranges", "bytes")
     let date = ("Date", "Fri, 02 Jan 2026 12:00:00 GMT")
     let fresh = ("Last-Modified", "Fri, 02 Jan 2026 11:59:50 GMT")
@@ -221,8 +219,7 @@ struct BrokenBodyTests {
     #expect(bench.reports(of: serial).isPart(of: ["600/1000"]))
   }
 
-  @Test func `a body that breaks off makes progress over the whole, and is announced once`() throws
-  {
+  @Test func `a body that breaks off makes progress over the whole, and is announced once`() throws {
     origin.plan("/a", .ranged(sample(1_000), tag: BrokenBody.tag, most: 400))
     let serial = bench.begin(origin.url("/a"))
     guard case .received = try bench.outcome(of: serial) else {

@@ -23,8 +23,7 @@ struct FailureTests {
     #expect(failure.head?["x-why"] == "so")
   }
 
-  @Test func `the connection is kept after a short error body, and closed after a long one`() throws
-  {
+  @Test func `the connection is kept after a short error body, and closed after a long one`() throws {
     origin.plan("/short", .status(404, body: sample(1_000)))
     origin.plan("/endless", .endless(status: 404))
     for _ in 0..<3 { _ = try bench.failure(origin.url("/short")) }

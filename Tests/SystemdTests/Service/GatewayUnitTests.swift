@@ -15,8 +15,7 @@ import Testing
   }
 
   /// Asks over HTTP; the status, and the body.
-  private func get(_ target: String, as user: String? = nil) throws -> (code: String, body: String)
-  {
+  private func get(_ target: String, as user: String? = nil) throws -> (code: String, body: String) {
     let place = "/tmp/answer"
     let identity = user.map { "setpriv --reuid=\($0) --regid=nogroup --clear-groups " } ?? ""
     let status = try machine.run(

@@ -7,8 +7,7 @@ import ImgdText
 extension OutputFormat {
   /// The option of the commands that have pictures encoded.
   static let option = VerbOption(
-    "format", nil,
-    .choice("FORMAT", allCases.flatMap { $0 == .jpeg ? ["jpeg", "jpg"] : [$0.rawValue] }),
+    "format", nil, .choice("FORMAT", allCases.flatMap { $0 == .jpeg ? ["jpeg", "jpg"] : [$0.rawValue] }),
     help: "another encoding: " + alternatives(allCases.dropFirst().map { $0.rawValue })
       + "; with -o FILE that of its ending, unless it is given")
 
@@ -21,7 +20,5 @@ extension OutputFormat {
 
 extension Arguments {
   /// The format of `--format`.
-  var format: OutputFormat? {
-    text("format").flatMap { OutputFormat(rawValue: $0 == "jpg" ? "jpeg" : $0) }
-  }
+  var format: OutputFormat? { text("format").flatMap { OutputFormat(rawValue: $0 == "jpg" ? "jpeg" : $0) } }
 }

@@ -26,9 +26,7 @@ final class Interrupts {
     try body()
   }
 
-  private func restore() {
-    unsafe pthread_sigmask(SIG_SETMASK, &before, nil)
-  }
+  private func restore() { unsafe pthread_sigmask(SIG_SETMASK, &before, nil) }
 
   private static func isIgnored(_ signal: CInt) -> Bool {
     var action = sigaction()

@@ -8,24 +8,18 @@ struct RequestOptions {
     FormOptions.all + [
       VerbOption(
         "cache", nil, .choice("MODE", CacheMode.allCases.map { $0.rawValue }),
-        help:
-          "how the cache is used: default, reload, no-cache, force-cache, only-if-cached, peek or no-store"
-      ),
+        help: "how the cache is used: default, reload, no-cache, force-cache, only-if-cached, peek or no-store"),
       VerbOption(
         "store", nil, .choice("TIERS", StorePolicy.allCases.map { $0.rawValue }),
         help: "the tiers that may keep the picture: all, memory, disk or none"),
-      VerbOption(
-        "ttl", nil, .duration, help: "how long the picture counts as fresh, such as 7d"),
+      VerbOption("ttl", nil, .duration, help: "how long the picture counts as fresh, such as 7d"),
       VerbOption("identifier", nil, .text("ID"), help: "an additional part of the cache key"),
       VerbOption(
-        "priority", nil, .choice("PRIORITY", Priority.allCases.map { $0.rawValue }),
-        help: "low, normal or high"),
-      VerbOption(
-        "tag", nil, .text("TAG"), repeats: true, help: "label the fetch for cancel and purge"),
+        "priority", nil, .choice("PRIORITY", Priority.allCases.map { $0.rawValue }), help: "low, normal or high"),
+      VerbOption("tag", nil, .text("TAG"), repeats: true, help: "label the fetch for cancel and purge"),
       VerbOption("timeout", nil, .duration, help: "give up after this time, such as 30s"),
       VerbOption("max-bytes", nil, .size, help: "refuse pictures larger than this, such as 10M"),
-      VerbOption(
-        "header", "H", .text("'NAME: VALUE'"), repeats: true, help: "send a header to the origin"),
+      VerbOption("header", "H", .text("'NAME: VALUE'"), repeats: true, help: "send a header to the origin"),
     ]
 
   /// The form in which the pictures are wanted.
@@ -35,9 +29,7 @@ struct RequestOptions {
   /// Used unless `--priority` is given.
   private let usualPriority: Priority?
 
-  init(
-    _ arguments: Arguments, usualPriority: Priority? = nil, named: OutputFormat? = nil
-  ) throws(UsageProblem) {
+  init(_ arguments: Arguments, usualPriority: Priority? = nil, named: OutputFormat? = nil) throws(UsageProblem) {
     self.arguments = arguments
     self.usualPriority = usualPriority
     form = try FormOptions(arguments, named: named).form
@@ -71,34 +63,25 @@ struct RequestOptions {
 
   /// Refuses a duration that the protocol cannot express.
   private static func check(
-    _ arguments: Arguments, _ option: String, _ shortest: Duration, _ range: ClosedRange<Int>,
-    _ unitsPerSecond: Int
+    _ arguments: Arguments, _ option: String, _ shortest: Duration, _ range: ClosedRange<Int>, _ unitsPerSecond: Int
   ) throws(UsageProblem) {
-    guard let text = arguments.text(option), let duration = arguments.duration(option) else {
-      return
-    }
+    guard let text = arguments.text(option), let duration = arguments.duration(option) else { return }
     let longest = Duration.seconds(range.upperBound / unitsPerSecond)
     guard duration >= shortest else {
-      throw UsageProblem(
-        "--\(option) \(printable(text)) is too short: write at least \(DurationText.text(shortest))"
-      )
+      throw UsageProblem("--\(option) \(printable(text)) is too short: write at least \(DurationText.text(shortest))")
     }
     guard duration <= longest else {
-      throw UsageProblem(
-        "--\(option) \(printable(text)) is too long: write at most \(DurationText.text(longest))")
+      throw UsageProblem("--\(option) \(printable(text)) is too long: write at most \(DurationText.text(longest))")
     }
   }
 
-  private static func headers(
-    _ texts: [String]
-  ) throws(UsageProblem) -> [RequestHeader] {
+  private static func headers(_ texts: [String]) throws(UsageProblem) -> [RequestHeader] {
     var headers: [RequestHeader] = []
     var names: Set<String> = []
     for text in texts {
       let header = try header(text)
       guard names.insert(header.name.lowercased()).inserted else {
-        throw UsageProblem(
-          "--header \(printable(header.name)) is given twice: write one, with both values")
+        throw UsageProblem("--header \(printable(header.name)) is given twice: write one, with both values")
       }
       headers.append(header)
     }
@@ -114,8 +97,7 @@ struct RequestOptions {
     switch RequestHeader.problem(name: String(name), value: value) {
     case .noName: throw UsageProblem("--header '\(printable(String(name)))' is not a header's name")
     case .ofDaemon: throw UsageProblem("--header \(name) is set by the daemon alone: leave it out")
-    case .controlCharacter:
-      throw UsageProblem("--header \(name) has a control character in its value")
+    case .controlCharacter: throw UsageProblem("--header \(name) has a control character in its value")
     case nil: return RequestHeader(name: String(name), value: value)
     }
   }

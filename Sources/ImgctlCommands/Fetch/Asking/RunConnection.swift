@@ -41,9 +41,7 @@ final class RunConnection {
   deinit { close() }
 
   /// Sends a line in this tick or, where there is no room, later; without a connection it is dropped.
-  func send(_ request: [UInt8]) {
-    connection?.send(request)
-  }
+  func send(_ request: [UInt8]) { connection?.send(request) }
 
   /// Takes the picture that came with the answer in hand, if there is one.
   func takePicture() -> HeldPicture? {
@@ -106,8 +104,6 @@ final class RunConnection {
   }
 
   private func retryLater(_ reason: Failure, until end: Instant) {
-    attempt = loop.schedule(after: Self.pause) { [link = Unowned(self)] in
-      link.object.retry(reason, until: end)
-    }
+    attempt = loop.schedule(after: Self.pause) { [link = Unowned(self)] in link.object.retry(reason, until: end) }
   }
 }

@@ -103,17 +103,13 @@ final class URLInput {
       return []
     }
     beginning = nil
-    return all.starts(with: Self.byteOrderMark)
-      ? Array(all.dropFirst(Self.byteOrderMark.count)) : all
+    return all.starts(with: Self.byteOrderMark) ? Array(all.dropFirst(Self.byteOrderMark.count)) : all
   }
 
   private func append(_ finding: borrowing LineFramer.Finding) -> LineFramer.Flow {
     switch finding {
-    case .line(let line):
-      lines.append(pair(in: line))
-    case .tooLong:
-      lines.append(
-        .refused("a line of \(name) is longer than \(Self.longestLine) bytes: it is no URL"))
+    case .line(let line): lines.append(pair(in: line))
+    case .tooLong: lines.append(.refused("a line of \(name) is longer than \(Self.longestLine) bytes: it is no URL"))
     }
     return .next
   }
@@ -124,8 +120,6 @@ final class URLInput {
     let text = unsafe line.withUnsafeBufferPointer { unsafe Array($0) }[...].trimmed(of: " \t\r")
     let url = text.prefix { !" \t\r".utf8.contains($0) }
     let name = text[url.endIndex...].trimmed(of: " \t\r")
-    return .url(
-      String(decoding: url, as: UTF8.self),
-      name: name.isEmpty ? nil : String(decoding: name, as: UTF8.self))
+    return .url(String(decoding: url, as: UTF8.self), name: name.isEmpty ? nil : String(decoding: name, as: UTF8.self))
   }
 }

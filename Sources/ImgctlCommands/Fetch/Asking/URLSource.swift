@@ -4,9 +4,7 @@ import ImgdSystem
 final class URLSource {
   static let input = VerbOption(
     "input", "i", .file("FILE"),
-    help:
-      "read URLs from a file, one on each line, with names for their files if wanted; - is standard input"
-  )
+    help: "read URLs from a file, one on each line, with names for their files if wanted; - is standard input")
 
   private enum Part {
     case url(String)
@@ -18,14 +16,10 @@ final class URLSource {
   private var parts: ArraySlice<Part>
 
   /// Reads the arguments, among which `-` stands for standard input, and then the named list.
-  init(
-    _ arguments: [String], list: String?, console: Console, on loop: EventLoop
-  ) throws(SystemFailure) {
+  init(_ arguments: [String], list: String?, console: Console, on loop: EventLoop) throws(SystemFailure) {
     var parts: [Part] = []
     for argument in arguments {
-      parts.append(
-        argument == "-"
-          ? .list(try URLInput("-", console: console, on: loop)) : .url(argument))
+      parts.append(argument == "-" ? .list(try URLInput("-", console: console, on: loop)) : .url(argument))
     }
     if let list { parts.append(.list(try URLInput(list, console: console, on: loop))) }
     self.parts = parts[...]

@@ -5,14 +5,11 @@ import ImgdWire
 struct Fetch: Verb {
   static let description = VerbDescription(
     "fetch", "fetch pictures", operands: .any("URL", .url),
-    options: [
-      OutputOptions.output, OutputOptions.form,
-    ] + OutputOptions.files + [URLSource.input, OutputOptions.jobs] + OutputOptions.records
-      + RequestOptions.all + [
+    options: [OutputOptions.output, OutputOptions.form] + OutputOptions.files + [URLSource.input, OutputOptions.jobs]
+      + OutputOptions.records + RequestOptions.all + [
         VerbOption("describe", help: "with --json: what can stand for the picture (ThumbHash)"),
         VerbOption("http", help: "with --json: the origin's status and headers"),
-        VerbOption(
-          "receipt", nil, .text("UUID"), help: "the receipt of the fetch, for cancel and wait"),
+        VerbOption("receipt", nil, .text("UUID"), help: "the receipt of the fetch, for cancel and wait"),
         VerbOption("no-wait", help: "do not wait for the pictures: print receipts for imgctl wait"),
         VerbOption("detach", help: "go on at the daemon when imgctl ends"),
       ],
@@ -30,8 +27,7 @@ struct Fetch: Verb {
     self.arguments = arguments
     try URLSource.check(arguments, of: Self.description)
     output = try OutputOptions(arguments)
-    options = try RequestOptions(
-      arguments, named: output.output.flatMap(OutputFormat.init(ofFile:)))
+    options = try RequestOptions(arguments, named: output.output.flatMap(OutputFormat.init(ofFile:)))
     if output.form == .pixels, Self.encodings.contains(where: { arguments.has($0) }) {
       throw UsageProblem("--as pixels has no encoding: leave out --format, --quality and --frames")
     }
@@ -50,8 +46,7 @@ struct Fetch: Verb {
   private func checkReceipt() throws(UsageProblem) {
     guard let receipt = arguments.text("receipt") else { return }
     guard ReceiptID(receipt) != nil else {
-      throw UsageProblem(
-        "--receipt \(printable(receipt)) is not a UUID: write one such as \(Self.example)")
+      throw UsageProblem("--receipt \(printable(receipt)) is not a UUID: write one such as \(Self.example)")
     }
     if arguments.operands.count != 1 || arguments.operands == ["-"] || arguments.has("input") {
       throw UsageProblem("--receipt is the receipt of one fetch: name one URL")
@@ -70,8 +65,7 @@ struct Fetch: Verb {
     plan.isOrdered = output.isOrdered
     plan.mostOpen = arguments.number("jobs") ?? plan.mostOpen
     plan.showsProgress = output.showsProgress
-    return try FetchRun(plan, arguments.operands, list: arguments.text("input"), in: context)
-      .finish()
+    return try FetchRun(plan, arguments.operands, list: arguments.text("input"), in: context).finish()
   }
 
   private func apply(to fetch: inout FetchRequest) {

@@ -8,8 +8,7 @@ struct Open: Verb {
     "open", "show a picture in a program", operands: .one("URL", .url),
     options: [
       VerbOption(
-        "with", nil, .text("PROGRAM"),
-        help: "the program that shows it; default: $IMGD_VIEWER, or else xdg-open")
+        "with", nil, .text("PROGRAM"), help: "the program that shows it; default: $IMGD_VIEWER, or else xdg-open")
     ] + RequestOptions.all,
     details: """
       Fetches the picture, and becomes the program, with the path of the daemon's file as its last argument. The file stays for at least 30 seconds (Disk.Lease); a program that has opened it can read it for as long as it likes.
@@ -24,8 +23,7 @@ struct Open: Verb {
   }
 
   func carryOut(in context: Context) throws(Failure) -> ExitCode {
-    let delivery = Delivery(
-      form: .path, destination: .daemon, collision: .refuse, style: .nothing)
+    let delivery = Delivery(form: .path, destination: .daemon, collision: .refuse, style: .nothing)
     let answer = Received()
     var plan = FetchPlan(delivery: delivery)
     options.apply(to: &plan)
@@ -50,12 +48,8 @@ struct Open: Verb {
       unsafe execvp(words[0], list)
       return SystemFailure("start", words[0]).reason
     }
-    return Failure(
-      .failed,
-      "cannot start \(words[0]): \(reason); name another program with --with or IMGD_VIEWER")
+    return Failure(.failed, "cannot start \(words[0]): \(reason); name another program with --with or IMGD_VIEWER")
   }
 }
 
-private final class Received {
-  var reply: Reply?
-}
+private final class Received { var reply: Reply? }

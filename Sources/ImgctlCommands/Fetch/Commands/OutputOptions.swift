@@ -4,14 +4,11 @@ import ImgdSystem
 struct OutputOptions {
   static let output = VerbOption(
     "output", "o", .file("FILE|DIR|-"),
-    help:
-      "write the picture to a file, to a directory under a name from its URL (DIR/ is made), or to standard output"
-  )
+    help: "write the picture to a file, to a directory under a name from its URL (DIR/ is made), or to standard output")
   static let form = VerbOption(
     "as", nil, .choice("FORM", DeliveredForm.allCases.map { $0.rawValue }),
     help:
-      "print the path of a file (path), or write the picture's bytes or its pixels (RGBA), or only describe it (none)"
-  )
+      "print the path of a file (path), or write the picture's bytes or its pixels (RGBA), or only describe it (none)")
   static let files = [
     VerbOption("force", "f", help: "replace files that exist; write pictures to a terminal"),
     VerbOption("no-clobber", "n", help: "keep files that exist, without a complaint"),
@@ -37,27 +34,21 @@ struct OutputOptions {
 
   init(_ arguments: Arguments, of command: FetchPlan.Command = .fetch) throws(UsageProblem) {
     output = arguments.text("output")
-    form =
-      arguments.text("as").flatMap(DeliveredForm.init) ?? (output == nil ? .path : .bytes)
+    form = arguments.text("as").flatMap(DeliveredForm.init) ?? (output == nil ? .path : .bytes)
     isOrdered = !arguments.has("unordered")
     showsProgress = arguments.has("progress")
     isForced = arguments.has("force")
     keepsFiles = arguments.has("no-clobber")
     style =
       arguments.has("json")
-      ? .json(subject: command.subject)
-      : .text(isListed: arguments.has("list"), end: arguments.has("print0") ? 0 : 10)
+      ? .json(subject: command.subject) : .text(isListed: arguments.has("list"), end: arguments.has("print0") ? 0 : 10)
     try checkOutput()
     try checkRecords(arguments)
   }
 
   private func checkOutput() throws(UsageProblem) {
-    if output != nil, !form.hasDescriptor {
-      throw UsageProblem("--as \(form.rawValue) writes no file: leave out -o")
-    }
-    if isForced, keepsFiles {
-      throw UsageProblem("--force and --no-clobber exclude each other")
-    }
+    if output != nil, !form.hasDescriptor { throw UsageProblem("--as \(form.rawValue) writes no file: leave out -o") }
+    if isForced, keepsFiles { throw UsageProblem("--force and --no-clobber exclude each other") }
     if isForced, !form.hasDescriptor { throw UsageProblem("--force needs -o") }
     if keepsFiles, output == nil || output == "-" {
       throw UsageProblem("--no-clobber needs -o with a file or a directory")
@@ -68,15 +59,12 @@ struct OutputOptions {
     let isStream = form.hasDescriptor && (output ?? "-") == "-"
     for option in ["json", "list", "print0"] where isStream && arguments.has(option) {
       let place = output == nil ? "--as \(form.rawValue)" : "-o -"
-      throw UsageProblem(
-        "--\(option) and \(place) both write to standard output: name a file for the picture")
+      throw UsageProblem("--\(option) and \(place) both write to standard output: name a file for the picture")
     }
     for option in ["list", "print0"] where style.isJSON && arguments.has(option) {
       throw UsageProblem("--json and --\(option) exclude each other")
     }
-    if form == .none, arguments.has("list") {
-      throw UsageProblem("--list prints paths, and --as none asks for none")
-    }
+    if form == .none, arguments.has("list") { throw UsageProblem("--list prints paths, and --as none asks for none") }
   }
 
   /// The delivery for a command that was given `count` URLs; nil where their number is not known.
@@ -85,12 +73,9 @@ struct OutputOptions {
     if form.hasDescriptor { destination = try Destination(output ?? "-", count: count) }
     if destination == .standardOutput, console.terminals.output, !isForced {
       throw Failure(
-        .wrongUsage,
-        "standard output is a terminal: name a file with -o, or write --force to send it the picture"
-      )
+        .wrongUsage, "standard output is a terminal: name a file with -o, or write --force to send it the picture")
     }
     return Delivery(
-      form: form, destination: destination,
-      collision: isForced ? .replace : keepsFiles ? .keep : .refuse, style: style)
+      form: form, destination: destination, collision: isForced ? .replace : keepsFiles ? .keep : .refuse, style: style)
   }
 }

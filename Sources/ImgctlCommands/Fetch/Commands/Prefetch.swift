@@ -24,8 +24,7 @@ struct Prefetch: Verb {
   }
 
   func carryOut(in context: Context) throws(Failure) -> ExitCode {
-    let delivery = Delivery(
-      form: .none, destination: .daemon, collision: .refuse, style: .nothing)
+    let delivery = Delivery(form: .none, destination: .daemon, collision: .refuse, style: .nothing)
     let tally = Tally()
     var plan = FetchPlan(delivery: delivery)
     options.apply(to: &plan)
@@ -33,9 +32,7 @@ struct Prefetch: Verb {
     plan.mostOpen = arguments.number("jobs") ?? plan.mostOpen
     plan.showsProgress = arguments.has("progress")
     plan.onAnswer = tally.count
-    let exitCode = try FetchRun(
-      plan, arguments.operands, list: arguments.text("input"), in: context
-    ).finish()
+    let exitCode = try FetchRun(plan, arguments.operands, list: arguments.text("input"), in: context).finish()
     try context.print(context.asJSON ? tally.json : tally.text)
     return exitCode
   }
@@ -54,9 +51,7 @@ private final class Tally {
     if ["memory", "disk"].contains(answer.text("source")) { present += 1 } else { fetched += 1 }
   }
 
-  var text: String {
-    "\(fetched) fetched, \(present) already there, \(failed) failed; \(Quantity.size(bytes))"
-  }
+  var text: String { "\(fetched) fetched, \(present) already there, \(failed) failed; \(Quantity.size(bytes))" }
 
   var json: String {
     var writer = JSONWriter()

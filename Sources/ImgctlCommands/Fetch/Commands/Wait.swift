@@ -4,8 +4,7 @@ import ImgdWire
 /// `imgctl wait`: the outcomes of earlier fetches.
 struct Wait: Verb {
   static let description = VerbDescription(
-    "wait", "collect the outcomes of fetches with --no-wait or --detach",
-    operands: .some("RECEIPT"),
+    "wait", "collect the outcomes of fetches with --no-wait or --detach", operands: .some("RECEIPT"),
     options: [OutputOptions.output, OutputOptions.form] + OutputOptions.files
       + OutputOptions.records.filter { $0.name != "progress" },
     details: """
@@ -19,15 +18,13 @@ struct Wait: Verb {
     self.arguments = arguments
     output = try OutputOptions(arguments, of: .wait)
     for receipt in arguments.operands where receipt != "-" && ReceiptID(receipt) == nil {
-      throw UsageProblem(
-        "'\(printable(receipt))' is not a receipt: imgctl fetch --no-wait prints one")
+      throw UsageProblem("'\(printable(receipt))' is not a receipt: imgctl fetch --no-wait prints one")
     }
   }
 
   func carryOut(in context: Context) throws(Failure) -> ExitCode {
     let count = arguments.operands.contains("-") ? nil : arguments.operands.count
-    var plan = FetchPlan(
-      command: .wait, delivery: try output.delivery(count: count, context.console))
+    var plan = FetchPlan(command: .wait, delivery: try output.delivery(count: count, context.console))
     plan.isOrdered = output.isOrdered
     return try FetchRun(plan, arguments.operands, in: context).finish()
   }

@@ -37,18 +37,14 @@ struct Delivery {
     if case .directory = destination {
       return FileName.isBelow(name) ? nil : "'\(name)' is no name of a file below the directory"
     }
-    return form == .none
-      ? nil : "the name '\(name)' needs -o and a directory; a space in a URL is %20"
+    return form == .none ? nil : "the name '\(name)' needs -o and a directory; a space in a URL is %20"
   }
 
   /// The outcome of a picture whose file exists, if that is known before anything is asked for. In a directory a file
   /// has an extension, which is known only with the picture unless a list has given it.
   func outcomeBefore(_ order: FetchOrder) -> FetchOutcome? {
-    guard let path = knownPath(of: order), collision != .replace, OutputFile.isTaken(path) else {
-      return nil
-    }
-    return collision == .keep
-      ? kept(order, nil, path) : failure(order, nil, OutputFile.Problem.exists(path))
+    guard let path = knownPath(of: order), collision != .replace, OutputFile.isTaken(path) else { return nil }
+    return collision == .keep ? kept(order, nil, path) : failure(order, nil, OutputFile.Problem.exists(path))
   }
 
   private func knownPath(of order: FetchOrder) -> String? {
@@ -65,28 +61,22 @@ struct Delivery {
     let reply = answer.reply
     guard reply.succeeded == true else {
       return FetchOutcome(
-        record: style.failure(order, answer),
-        complaint: "\(order.subject): \(reply.complaint(about: order.subject))",
+        record: style.failure(order, answer), complaint: "\(order.subject): \(reply.complaint(about: order.subject))",
         exitCode: reply.exitCode, pause: reply.pause)
     }
     if reply.isNotModified { return notModified(order, answer) }
     guard form.hasDescriptor else { return named(order, answer) }
     guard let picture else {
-      return failure(
-        order, answer, code: "no_picture", "the daemon sent no picture with its answer", .failed)
+      return failure(order, answer, code: "no_picture", "the daemon sent no picture with its answer", .failed)
     }
     let remark = form == .pixels && !style.isJSON ? geometry(order, reply) : nil
-    guard let path = path(order, reply) else {
-      return FetchOutcome(record: .picture(picture), remark: remark)
-    }
+    guard let path = path(order, reply) else { return FetchOutcome(record: .picture(picture), remark: remark) }
     return store(picture, order, answer, path, remark)
   }
 
   /// Whether the picture goes into a pipe or a device, which may take it slowly or not at all.
   func mayBlock(_ order: FetchOrder, _ reply: Reply) -> Bool {
-    guard form.hasDescriptor, reply.succeeded == true, !reply.isNotModified,
-      let path = path(order, reply)
-    else {
+    guard form.hasDescriptor, reply.succeeded == true, !reply.isNotModified, let path = path(order, reply) else {
       return false
     }
     return OutputFile.isSpecial(path)
@@ -104,23 +94,20 @@ struct Delivery {
 
   /// A remark about a file whose format is not the one that its name promises.
   private func mismatch(_ order: FetchOrder, _ reply: Reply, _ path: String) -> String? {
-    guard form == .bytes, let wanted = PictureName.kind(ofFile: path),
-      let format = reply.text("format"), PictureName.kind(format) != wanted
+    guard form == .bytes, let wanted = PictureName.kind(ofFile: path), let format = reply.text("format"),
+      PictureName.kind(format) != wanted
     else { return nil }
     return "\(order.subject): \(path) is a \(format)"
   }
 
   private func path(_ order: FetchOrder, _ reply: Reply) -> String? {
-    let pathExtension =
-      form == .pixels
-      ? "rgba" : PictureName.pathExtension(format: reply.text("format") ?? "")
+    let pathExtension = form == .pixels ? "rgba" : PictureName.pathExtension(format: reply.text("format") ?? "")
     return destination.path(name: order.name, pathExtension: pathExtension)
   }
 
-  private func store(
-    _ picture: HeldPicture, _ order: FetchOrder, _ answer: Answer, _ path: String,
-    _ remark: String?
-  ) -> FetchOutcome {
+  private func store(_ picture: HeldPicture, _ order: FetchOrder, _ answer: Answer, _ path: String, _ remark: String?)
+    -> FetchOutcome
+  {
     do throws(OutputFile.Problem) {
       if case .given(let name) = order.name, case .directory(let directory) = destination {
         do throws(SystemFailure) { try NewDirectories.make(for: name, below: directory) } catch {
@@ -138,26 +125,21 @@ struct Delivery {
   }
 
   private func kept(_ order: FetchOrder, _ answer: Answer?, _ path: String) -> FetchOutcome {
-    FetchOutcome(
-      record: style.success(order, answer, text: path, file: path, isSkipped: true))
+    FetchOutcome(record: style.success(order, answer, text: path, file: path, isSkipped: true))
   }
 
-  private func failure(
-    _ order: FetchOrder, _ answer: Answer?, _ problem: OutputFile.Problem
-  ) -> FetchOutcome {
-    if case .exists = problem {
-      return failure(order, answer, code: "file_exists", problem.description, .fileExists)
-    }
+  private func failure(_ order: FetchOrder, _ answer: Answer?, _ problem: OutputFile.Problem) -> FetchOutcome {
+    if case .exists = problem { return failure(order, answer, code: "file_exists", problem.description, .fileExists) }
     return failure(order, answer, code: "not_written", problem.description, .failed)
   }
 
   /// The outcome of a picture that imgctl itself could not ask for or could not write.
-  func failure(
-    _ order: FetchOrder, _ answer: Answer?, code: String, _ message: String, _ exitCode: ExitCode
-  ) -> FetchOutcome {
+  func failure(_ order: FetchOrder, _ answer: Answer?, code: String, _ message: String, _ exitCode: ExitCode)
+    -> FetchOutcome
+  {
     FetchOutcome(
-      record: style.failure(order, answer, own: (code, message)),
-      complaint: "\(order.subject): \(message)", exitCode: exitCode)
+      record: style.failure(order, answer, own: (code, message)), complaint: "\(order.subject): \(message)",
+      exitCode: exitCode)
   }
 
   /// A picture that stays with the daemon: the path of its file, or, where only the facts are wanted, a description.
@@ -181,8 +163,7 @@ struct Delivery {
     if style.isJSON { outcome.record = style.success(order, answer, text: "") }
     let reason = answer.reply.text("deliver_note").map(Self.withoutRemedy)
     outcome.complaint =
-      "\(order.subject): in no file, since \(reason ?? "the daemon keeps none"); "
-      + "imgctl fetch -o FILE writes one"
+      "\(order.subject): in no file, since \(reason ?? "the daemon keeps none"); " + "imgctl fetch -o FILE writes one"
     return outcome
   }
 
@@ -199,8 +180,7 @@ struct Delivery {
     let bytes = reply.number("bytes") ?? 0
     let format = reply.text("format") ?? "?"
     let source = reply.text("source") ?? "?"
-    return withoutPasswords(
-      printable("\(order.subject): \(format) \(size) \(bytes) bytes (\(source))"))
+    return withoutPasswords(printable("\(order.subject): \(format) \(size) \(bytes) bytes (\(source))"))
   }
 
   /// A picture that the caller already has: there is nothing to write, and nothing to name.

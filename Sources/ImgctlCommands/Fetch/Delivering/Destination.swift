@@ -32,8 +32,7 @@ enum Destination: Equatable {
     case .directory(let directory):
       let slash = directory.hasSuffix("/") ? "" : "/"
       switch name {
-      case .given(let name) where PictureName.kind(ofFile: name) != nil:
-        return directory + slash + name
+      case .given(let name) where PictureName.kind(ofFile: name) != nil: return directory + slash + name
       case .given(let name), .made(let name): return directory + slash + name + "." + pathExtension
       }
     }
@@ -42,7 +41,6 @@ enum Destination: Equatable {
   /// The failure when several pictures are to go into one file.
   static func takesOne(_ output: String, _ count: String?) -> Failure {
     let urls = count.map { "\($0) URLs" } ?? "several URLs"
-    return Failure(
-      .wrongUsage, "-o \(output) takes one picture: for \(urls) name a directory: \(output)/")
+    return Failure(.wrongUsage, "-o \(output) takes one picture: for \(urls) name a directory: \(output)/")
   }
 }

@@ -8,9 +8,7 @@ enum NewDirectories {
     // The path is a C string for the length of the call.
     guard unsafe mkdir(path, 0o777) != 0 else { return }
     let reason = errno
-    if !isDirectory(path) {
-      throw SystemFailure("mkdir", path, errno: reason == EEXIST ? ENOTDIR : reason)
-    }
+    if !isDirectory(path) { throw SystemFailure("mkdir", path, errno: reason == EEXIST ? ENOTDIR : reason) }
   }
 
   /// Makes the directories in a file's name, below a directory that exists.

@@ -21,9 +21,7 @@ final class NewFile {
     file = FileDescriptor(owning: number)
   }
 
-  deinit {
-    if !isNamed { unsafe unlink(temporary) }
-  }
+  deinit { if !isNamed { unsafe unlink(temporary) } }
 
   /// Writes a whole picture into the file.
   func fill(from picture: borrowing FileDescriptor) throws(SystemFailure) -> NewFile {
@@ -35,16 +33,12 @@ final class NewFile {
   func publish(as path: String) throws(SystemFailure) {
     // The paths are C strings for the length of each call.
     if unsafe link(temporary, path) == 0 { return }
-    guard [EPERM, EOPNOTSUPP, ENOSYS, EMLINK].contains(errno) else {
-      throw SystemFailure("create", path)
-    }
+    guard [EPERM, EOPNOTSUPP, ENOSYS, EMLINK].contains(errno) else { throw SystemFailure("create", path) }
     // A file system without links: the name is claimed with an empty file, which is replaced at once.
     let claim = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
     guard claim >= 0 else { throw SystemFailure("create", path) }
     close(claim)
-    do throws(SystemFailure) {
-      try replace(path)
-    } catch {
+    do throws(SystemFailure) { try replace(path) } catch {
       unsafe unlink(path)
       throw error
     }
@@ -60,9 +54,7 @@ final class NewFile {
   func takesOver(_ old: stat) throws(SystemFailure) -> Bool {
     var own = stat()
     guard unsafe fstat(file.number, &own) == 0 else { throw SystemFailure("fstat", path) }
-    if own.st_uid != old.st_uid || own.st_gid != old.st_gid,
-      fchown(file.number, old.st_uid, old.st_gid) != 0
-    {
+    if own.st_uid != old.st_uid || own.st_gid != old.st_gid, fchown(file.number, old.st_uid, old.st_gid) != 0 {
       return false
     }
     // Last, since a change of the owner clears the set-user and set-group bits.

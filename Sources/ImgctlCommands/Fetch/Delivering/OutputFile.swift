@@ -11,13 +11,9 @@ import ImgdSystem
 /// Copies pictures from descriptors to files.
 enum OutputFile {
   /// What happens to a file that exists.
-  enum Collision {
-    case refuse, keep, replace
-  }
+  enum Collision { case refuse, keep, replace }
 
-  enum Outcome {
-    case written, kept
-  }
+  enum Outcome { case written, kept }
 
   enum Problem: Error, CustomStringConvertible {
     case exists(String)
@@ -27,10 +23,8 @@ enum OutputFile {
 
     var description: String {
       switch self {
-      case .exists(let path):
-        "\(path) exists: write --force to replace it, or --no-clobber to keep it"
-      case .foreign(let path):
-        "\(path) belongs to another user, and only root could replace it and keep its owner"
+      case .exists(let path): "\(path) exists: write --force to replace it, or --no-clobber to keep it"
+      case .foreign(let path): "\(path) belongs to another user, and only root could replace it and keep its owner"
       case .failed(let failure): failure.description
       }
     }
@@ -38,9 +32,7 @@ enum OutputFile {
 
   /// Whether a name is taken, by a file of any kind or by a dangling link, so that no picture may be put there. Pipes
   /// and devices are written into, and do not count as taken.
-  static func isTaken(_ path: String) -> Bool {
-    status(of: path, followingLinks: false) != nil && !isSpecial(path)
-  }
+  static func isTaken(_ path: String) -> Bool { status(of: path, followingLinks: false) != nil && !isSpecial(path) }
 
   /// Whether the path is a pipe, a device or the like, which is written into and not replaced.
   static func isSpecial(_ path: String) -> Bool {
@@ -49,9 +41,9 @@ enum OutputFile {
   }
 
   /// Puts a picture under a name.
-  static func write(
-    _ picture: borrowing FileDescriptor, to path: String, _ collision: Collision
-  ) throws(Problem) -> Outcome {
+  static func write(_ picture: borrowing FileDescriptor, to path: String, _ collision: Collision) throws(Problem)
+    -> Outcome
+  {
     var isReplaceable = true
     do throws(SystemFailure) {
       if isSpecial(path) {
@@ -70,9 +62,7 @@ enum OutputFile {
   }
 
   /// Replaces a file, or the one that a link leads to; false if only root could keep its owner.
-  private static func replace(
-    _ path: String, by picture: borrowing FileDescriptor
-  ) throws(SystemFailure) -> Bool {
+  private static func replace(_ path: String, by picture: borrowing FileDescriptor) throws(SystemFailure) -> Bool {
     let target = try LinkTarget.of(path)
     guard let old = status(of: target) else {
       try NewFile(beside: target).fill(from: picture).publish(as: target)
@@ -92,25 +82,19 @@ enum OutputFile {
     return result == 0 ? status : nil
   }
 
-  private static func copy(
-    _ picture: borrowing FileDescriptor, into path: String
-  ) throws(SystemFailure) {
+  private static func copy(_ picture: borrowing FileDescriptor, into path: String) throws(SystemFailure) {
     let target = try FileDescriptor(opening: path, O_WRONLY)
     try copy(picture, to: target.number, named: path)
   }
 
-  static func copy(
-    _ picture: borrowing FileDescriptor, to number: CInt, named name: String
-  ) throws(SystemFailure) {
-    try read(picture) { bytes throws(SystemFailure) in
-      try writeAll(bytes, to: number, named: name)
-    }
+  static func copy(_ picture: borrowing FileDescriptor, to number: CInt, named name: String) throws(SystemFailure) {
+    try read(picture) { bytes throws(SystemFailure) in try writeAll(bytes, to: number, named: name) }
   }
 
   /// Reads a whole picture from its beginning, whatever the file offset of its descriptor is.
-  static func read(
-    _ picture: borrowing FileDescriptor, _ body: ([UInt8]) throws(SystemFailure) -> Void
-  ) throws(SystemFailure) {
+  static func read(_ picture: borrowing FileDescriptor, _ body: ([UInt8]) throws(SystemFailure) -> Void)
+    throws(SystemFailure)
+  {
     var position = 0
     while true {
       let bytes = try picture.front(1 << 18, from: position, of: "the picture")
@@ -121,9 +105,7 @@ enum OutputFile {
   }
 
   /// Writes all bytes to a descriptor, in as many calls as it needs.
-  static func writeAll(
-    _ bytes: [UInt8], to number: CInt, named name: String
-  ) throws(SystemFailure) {
+  static func writeAll(_ bytes: [UInt8], to number: CInt, named name: String) throws(SystemFailure) {
     var written = 0
     while written < bytes.count {
       let count = unsafe bytes.withUnsafeBytes { all in

@@ -9,8 +9,8 @@ enum PictureName {
   private static let longest = 180
 
   private static let extensions: Set<String> = [
-    "jpg", "jpeg", "jpe", "jfif", "png", "apng", "gif", "webp", "avif", "heic", "heif", "tif",
-    "tiff", "bmp", "ico", "jxl", "jp2", "jpx",
+    "jpg", "jpeg", "jpe", "jfif", "png", "apng", "gif", "webp", "avif", "heic", "heif", "tif", "tiff", "bmp", "ico",
+    "jxl", "jp2", "jpx",
   ]
 
   /// The file extension for a format.
@@ -23,8 +23,7 @@ enum PictureName {
   static func kind(ofFile path: String) -> String? {
     let name = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).last
     guard let name, let dot = name.lastIndex(of: UInt8(ascii: ".")), dot > name.startIndex,
-      let ending = String(name[name.index(after: dot)...])?.lowercased(),
-      extensions.contains(ending)
+      let ending = String(name[name.index(after: dot)...])?.lowercased(), extensions.contains(ending)
     else { return nil }
     return kind(ending)
   }
@@ -44,8 +43,7 @@ enum PictureName {
   /// The name for one URL, without extension.
   static func stem(of url: String) -> String {
     let location = url.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
-    let parts = withoutScheme(location).split(
-      separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+    let parts = withoutScheme(location).split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
     let last = parts.count > 1 ? parts.last : nil
     let name = withoutExtension(harmless(decoded(last ?? [])))
     if !name.isEmpty { return name }
@@ -56,9 +54,9 @@ enum PictureName {
   private static func withoutScheme(_ location: Substring.UTF8View) -> ArraySlice<UInt8> {
     let bytes = Array(location)
     let slashes = [UInt8](repeating: UInt8(ascii: "/"), count: 2)
-    guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")),
-      bytes[(colon + 1)...].starts(with: slashes)
-    else { return bytes[...] }
+    guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), bytes[(colon + 1)...].starts(with: slashes) else {
+      return bytes[...]
+    }
     return bytes[(colon + 3)...]
   }
 
@@ -79,9 +77,7 @@ enum PictureName {
 
   private static func hexadecimal(_ digits: ArraySlice<UInt8>) -> UInt8? {
     // The conversion alone would accept a sign.
-    guard digits.count == 2, digits.allSatisfy({ Character(UnicodeScalar($0)).isHexDigit }) else {
-      return nil
-    }
+    guard digits.count == 2, digits.allSatisfy({ Character(UnicodeScalar($0)).isHexDigit }) else { return nil }
     return UInt8(String(decoding: digits, as: UTF8.self), radix: 16)
   }
 

@@ -37,9 +37,7 @@ final class RecordPrinter {
   }
 
   /// Takes in a record that has no place in the order.
-  func insert(_ record: Record?) {
-    if let record { ready.append(record) }
-  }
+  func insert(_ record: Record?) { if let record { ready.append(record) } }
 
   /// Writes what is ready, neighbouring lines together.
   func flush() throws(SystemFailure) {

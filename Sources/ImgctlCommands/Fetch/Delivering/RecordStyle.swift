@@ -9,15 +9,12 @@ enum RecordStyle {
   /// The daemon's answer, with the subject under this name.
   case json(subject: String)
 
-  var isJSON: Bool {
-    if case .json = self { true } else { false }
-  }
+  var isJSON: Bool { if case .json = self { true } else { false } }
 
   /// The record of a picture that is in a file, or in none.
-  func success(
-    _ order: FetchOrder, _ answer: Answer?, text: String, file: String? = nil,
-    isSkipped: Bool = false
-  ) -> Record? {
+  func success(_ order: FetchOrder, _ answer: Answer?, text: String, file: String? = nil, isSkipped: Bool = false)
+    -> Record?
+  {
     switch self {
     case .nothing: return nil
     case .text(let isListed, let end):
@@ -35,9 +32,7 @@ enum RecordStyle {
   }
 
   /// The record of a failure: the daemon's, or one that imgctl itself has found.
-  func failure(
-    _ order: FetchOrder, _ answer: Answer?, own: (code: String, message: String)? = nil
-  ) -> Record? {
+  func failure(_ order: FetchOrder, _ answer: Answer?, own: (code: String, message: String)? = nil) -> Record? {
     guard case .json(let subject) = self else { return nil }
     var line = JSONRecord(answer, order, subject: subject)
     if let own {

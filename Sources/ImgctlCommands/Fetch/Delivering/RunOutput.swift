@@ -44,13 +44,9 @@ final class RunOutput {
     flushLater()
   }
 
-  func complain(_ sentence: String) {
-    progress.print { [console] in console.complain(sentence) }
-  }
+  func complain(_ sentence: String) { progress.print { [console] in console.complain(sentence) } }
 
-  func remark(_ sentence: String) {
-    if !isQuiet { progress.print { [console] in console.remark(sentence) } }
-  }
+  func remark(_ sentence: String) { if !isQuiet { progress.print { [console] in console.remark(sentence) } } }
 
   /// Does what may take as long as another program likes; meanwhile signals end imgctl at once.
   func whileSignalsEnd<E: Error>(_ body: () throws(E) -> Void) throws(E) {
@@ -80,9 +76,7 @@ final class RunOutput {
   private func flush() {
     guard printer.hasReady, !isBroken else { return }
     if !console.outputHasRoom() { progress.erase() }
-    do throws(SystemFailure) {
-      try whileSignalsEnd { () throws(SystemFailure) in try printer.flush() }
-    } catch {
+    do throws(SystemFailure) { try whileSignalsEnd { () throws(SystemFailure) in try printer.flush() } } catch {
       isBroken = true
       onFailure(error)
     }

@@ -7,9 +7,7 @@ import ImgdSystem
 /// Shows the progress of a run: a block at the bottom of a terminal, or lines now and then.
 final class ProgressDisplay {
   /// Where progress is shown.
-  enum Place {
-    case nowhere, terminal, lines
-  }
+  enum Place { case nowhere, terminal, lines }
 
   /// Hits are answered before anything is shown.
   private static let hesitation = Duration.milliseconds(300)
@@ -45,9 +43,7 @@ final class ProgressDisplay {
     set(place == .terminal ? Self.hesitation : Self.pause)
   }
 
-  func show(_ event: Reply, of number: Int) {
-    board.update(by: event, of: number, at: loop.now)
-  }
+  func show(_ event: Reply, of number: Int) { board.update(by: event, of: number, at: loop.now) }
 
   /// Counts a transfer that has ended; `pause` is how long the host asks to be left alone.
   func settle(_ number: Int, isFailed: Bool, pause: Duration? = nil) {
@@ -55,14 +51,10 @@ final class ProgressDisplay {
   }
 
   /// Sets how many pictures there are in all.
-  func expect(_ total: Int) {
-    board.total = total
-  }
+  func expect(_ total: Int) { board.total = total }
 
   /// Prints now, or above the block with its next frame.
-  func print(_ action: @escaping () -> Void) {
-    if block.isShown { above.append(action) } else { action() }
-  }
+  func print(_ action: @escaping () -> Void) { if block.isShown { above.append(action) } else { action() } }
 
   /// Erases the block, prints what waits for it, and leaves the cursor on a clean line; the next frame shows it
   /// again.
@@ -73,9 +65,7 @@ final class ProgressDisplay {
   }
 
   /// Redraws the block after the terminal has changed its size.
-  func redraw() {
-    if block.isShown { draw(text) }
-  }
+  func redraw() { if block.isShown { draw(text) } }
 
   /// Draws the block again where the cursor is: the shell has written below the old one.
   func forget() {
@@ -107,8 +97,7 @@ final class ProgressDisplay {
   }
 
   private var text: ProgressText {
-    ProgressText(
-      board: board, rate: rate.perSecond, elapsed: loop.now - start, now: loop.now)
+    ProgressText(board: board, rate: rate.perSecond, elapsed: loop.now - start, now: loop.now)
   }
 
   private func draw(_ text: ProgressText) {

@@ -16,9 +16,7 @@ struct ProgressText {
     let room = max(0, size.rows - 2)
     let shown = transfers.prefix(transfers.count > room ? max(0, room - 1) : room)
     var lines = rows(Array(shown), width)
-    if room > 0, shown.count < transfers.count {
-      lines.append("… and \(transfers.count - shown.count) more")
-    }
+    if room > 0, shown.count < transfers.count { lines.append("… and \(transfers.count - shown.count) more") }
     return (lines + [total]).map { TextWidth.cut($0, to: width) }
   }
 
@@ -35,9 +33,7 @@ struct ProgressText {
       TextWidth.shortened(printable(withoutPasswords($0.subject)), to: width - statusWidth - 2)
     }
     let subjectWidth = subjects.map { TextWidth.of($0) }.max() ?? 0
-    return zip(subjects, statuses).map { subject, status in
-      TextWidth.padded(subject, to: subjectWidth + 2) + status
-    }
+    return zip(subjects, statuses).map { subject, status in TextWidth.padded(subject, to: subjectWidth + 2) + status }
   }
 
   private var total: String {
@@ -56,9 +52,7 @@ struct ProgressText {
       return (remaining + rate - 1) / rate
     }
     // A few pictures that were already cached say nothing about the others.
-    guard let total = board.total, board.done > board.open.count, total > board.done else {
-      return nil
-    }
+    guard let total = board.total, board.done > board.open.count, total > board.done else { return nil }
     let seconds = Double(elapsed.milliseconds) / 1000
     return Int((seconds * Double(total - board.done) / Double(board.done)).rounded(.up))
   }
@@ -67,9 +61,8 @@ struct ProgressText {
   static func clock(_ seconds: Int) -> String {
     let parts = [seconds / 3600, seconds / 60 % 60, seconds % 60]
     let shown = parts[0] > 0 ? parts[...] : parts[1...]
-    return shown.enumerated().map { place, part in
-      place > 0 && part < 10 ? "0\(part)" : String(part)
-    }.joined(separator: ":")
+    return shown.enumerated().map { place, part in place > 0 && part < 10 ? "0\(part)" : String(part) }.joined(
+      separator: ":")
   }
 
   /// How far a transfer has got.
@@ -82,9 +75,7 @@ struct ProgressText {
     case .started: return "waiting for \(transfer.host)"
     case .preparing: return "being prepared"
     case .receiving:
-      guard let expected = transfer.expected, expected > 0 else {
-        return Quantity.size(transfer.received)
-      }
+      guard let expected = transfer.expected, expected > 0 else { return Quantity.size(transfer.received) }
       let percent = min(100, Int(Double(transfer.received) / Double(expected) * 100))
       return "\(percent)% of \(Quantity.size(expected))"
     }

@@ -5,9 +5,7 @@ import ImgdSystem
 struct TransferBoard {
   /// One fetch that has no answer yet.
   struct Transfer {
-    enum State {
-      case asked, queued, started, receiving, preparing
-    }
+    enum State { case asked, queued, started, receiving, preparing }
 
     let subject: String
     var state = State.asked
@@ -19,15 +17,11 @@ struct TransferBoard {
     /// The host with its port, as the URL has it.
     var host: String {
       let parts = subject.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
-      guard parts.count > 2, let host = parts[2].split(separator: "@").last else {
-        return "the origin"
-      }
+      guard parts.count > 2, let host = parts[2].split(separator: "@").last else { return "the origin" }
       return String(host)
     }
 
-    init(_ subject: String) {
-      self.subject = subject
-    }
+    init(_ subject: String) { self.subject = subject }
   }
 
   private(set) var open: [Int: Transfer] = [:]
@@ -62,9 +56,7 @@ struct TransferBoard {
     }.map { $0.value }
   }
 
-  mutating func ask(_ number: Int, _ subject: String) {
-    open[number] = Transfer(subject)
-  }
+  mutating func ask(_ number: Int, _ subject: String) { open[number] = Transfer(subject) }
 
   /// Updates a transfer after an event that came at a moment.
   mutating func update(by event: Reply, of number: Int, at now: Instant) {

@@ -8,15 +8,11 @@ struct Completion: Verb {
       """)
 
   /// The shells for which there is a script.
-  enum Shell: String, CaseIterable {
-    case bash, zsh, fish
-  }
+  enum Shell: String, CaseIterable { case bash, zsh, fish }
 
   private let shell: Shell
 
-  init(_ arguments: Arguments) {
-    shell = arguments.operands.first.flatMap(Shell.init) ?? .bash
-  }
+  init(_ arguments: Arguments) { shell = arguments.operands.first.flatMap(Shell.init) ?? .bash }
 
   func carryOut(in context: Context) throws(Failure) -> ExitCode {
     try context.print(shell.script)

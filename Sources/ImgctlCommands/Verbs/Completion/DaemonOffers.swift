@@ -59,9 +59,9 @@ struct DaemonOffers {
     return try entries(.disk, prefix: word, after: start, atMost: Self.mostURLs)
   }
 
-  private func entries(
-    _ tier: Tier, prefix: String = "", after cursor: Int? = nil, atMost limit: Int
-  ) throws(Failure) -> [Reply] {
+  private func entries(_ tier: Tier, prefix: String = "", after cursor: Int? = nil, atMost limit: Int) throws(Failure)
+    -> [Reply]
+  {
     let page = PageRequest(limit: limit, cursor: cursor.map { String($0) })
     let request = EntriesRequest(tier: tier, prefix: prefix.isEmpty ? nil : prefix, page: page)
     return try ask(.entries(request)).objects("entries") ?? []

@@ -11,8 +11,7 @@ extension UnfinishedLine {
       return .done
     }
     // A word that a terminal would show as another one is not offered.
-    let lines = offers(in: context).filter { offer in
-      offer.word.hasPrefix(word) && printable(offer.word) == offer.word
+    let lines = offers(in: context).filter { offer in offer.word.hasPrefix(word) && printable(offer.word) == offer.word
     }.map { $0.help.isEmpty ? $0.word : $0.word + "\t" + printable($0.help) }
     if !lines.isEmpty { try context.print(lines.joined(separator: "\n")) }
     return .done
@@ -20,11 +19,9 @@ extension UnfinishedLine {
 
   private func offers(in context: Context) -> [Offer] {
     switch place {
-    case .option(let options):
-      options.flatMap { option in option.spellings.map { ($0, option.help) } }
+    case .option(let options): options.flatMap { option in option.spellings.map { ($0, option.help) } }
     case .word(let kind, let beginning):
-      words(kind, String(word.dropFirst(beginning.count)), context).map { offer in
-        (beginning + offer.word, offer.help)
+      words(kind, String(word.dropFirst(beginning.count)), context).map { offer in (beginning + offer.word, offer.help)
       }
     }
   }

@@ -23,14 +23,12 @@ struct UnfinishedLine {
     // Two hyphens in place of the word show what it is: they can become a value or an operand, but not an option.
     let line = try LineBeginning(words.dropLast() + ["--"])
     let items = try line.items
-    manner = try Manner(
-      items.filter { if case .option("socket", _) = $0 { true } else { false } })
+    manner = try Manner(items.filter { if case .option("socket", _) = $0 { true } else { false } })
     place = Self.place(of: word, in: line.verb?.description, after: items)
   }
 
-  private static func place(
-    of word: String, in verb: VerbDescription?, after items: [CommandLineScanner.Item]
-  ) -> Place {
+  private static func place(of word: String, in verb: VerbDescription?, after items: [CommandLineScanner.Item]) -> Place
+  {
     let options = (verb?.options ?? []) + Invocation.general
     switch items.last {
     case .option(let name, value: "--"): return .word(kind(of: name, options), after: "")
@@ -53,9 +51,7 @@ struct UnfinishedLine {
 
 extension VerbOption {
   /// The spellings of the option, such as `--output` and `-o`.
-  var spellings: [String] {
-    ["--" + name] + (letter.map { ["-\($0)"] } ?? [])
-  }
+  var spellings: [String] { ["--" + name] + (letter.map { ["-\($0)"] } ?? []) }
 
   fileprivate func mayFollow(_ items: [CommandLineScanner.Item]) -> Bool {
     repeats || !items.contains { if case .option(name, _) = $0 { true } else { false } }

@@ -17,24 +17,20 @@ struct ConfigurationCheck {
   var findings: [Finding] {
     guard place.isMachines || place.isOwn,
       let output = ProgramOutput.with(
-        .messagesRead, Self.path(of: program), ["--check-config"], environment: variables),
-      let code = output.code
+        .messagesRead, Self.path(of: program), ["--check-config"], environment: variables), let code = output.code
     else { return [] }
-    return [
-      Self.finding(code, output.text, of: program, isRoot: ProcessUser.effective == 0)
-    ].compactMap { $0 }
+    return [Self.finding(code, output.text, of: program, isRoot: ProcessUser.effective == 0)].compactMap { $0 }
   }
 
   /// Judges what `--check-config` has said; nil for a program that could not tell.
-  static func finding(
-    _ code: CInt, _ text: String, of program: String, isRoot: Bool
-  ) -> Finding? {
+  static func finding(_ code: CInt, _ text: String, of program: String, isRoot: Bool) -> Finding? {
     let subject = "configuration"
     if code == 0 { return .ok(subject, "good, as \(program) --check-config reads it") }
     guard code == configurationError else { return nil }
     let prefix = "\(program): error: "
-    let mistakes = text.split(separator: "\n")
-      .map { $0.hasPrefix(prefix) ? String($0.dropFirst(prefix.count)) : String($0) }
+    let mistakes = text.split(separator: "\n").map {
+      $0.hasPrefix(prefix) ? String($0.dropFirst(prefix.count)) : String($0)
+    }
     let shown = mistakes.joined(separator: "\n")
     // Some files may be readable only by root and the service.
     if !isRoot, mistakes.allSatisfy({ $0.hasSuffix("Permission denied") }) {
@@ -42,8 +38,7 @@ struct ConfigurationCheck {
     }
     return .problem(
       subject, shown,
-      remedy: "correct it, until \(program) --check-config is content: no restart and no reload "
-        + "will take it")
+      remedy: "correct it, until \(program) --check-config is content: no restart and no reload " + "will take it")
   }
 
   /// EX_CONFIG, which is a macro.
@@ -55,9 +50,7 @@ struct ConfigurationCheck {
     guard place.isMachines else {
       var variables = environment
       let home = environment["HOME"].map { $0 + "/.config" }
-      variables["CONFIGURATION_DIRECTORY"] = (environment["XDG_CONFIG_HOME"] ?? home).map {
-        $0 + "/imgd"
-      }
+      variables["CONFIGURATION_DIRECTORY"] = (environment["XDG_CONFIG_HOME"] ?? home).map { $0 + "/imgd" }
       return variables
     }
     var variables = ["CONFIGURATION_DIRECTORY": "/etc/imgd"]

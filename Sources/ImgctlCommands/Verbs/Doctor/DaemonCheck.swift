@@ -11,20 +11,14 @@ struct DaemonCheck {
     config = answers.config.object("config") ?? answers.config
   }
 
-  var findings: [Finding] {
-    [decoder, memory, disk, damage, descriptors].compactMap { $0 }
-  }
+  var findings: [Finding] { [decoder, memory, disk, damage, descriptors].compactMap { $0 } }
 
   private var decoder: Finding? {
-    guard let decode = stats.object("decode"), let sandbox = decode.text("sandbox") else {
-      return nil
-    }
+    guard let decode = stats.object("decode"), let sandbox = decode.text("sandbox") else { return nil }
     switch sandbox {
     case "full":
       return .ok(
-        "decoder",
-        "in its sandbox; reads \(decode.display("decodes")); "
-          + "writes \(decode.display("encodes"))")
+        "decoder", "in its sandbox; reads \(decode.display("decodes")); " + "writes \(decode.display("encodes"))")
     case "partial":
       return .note(
         "decoder", "this kernel does not give it the whole sandbox",
@@ -37,20 +31,14 @@ struct DaemonCheck {
   }
 
   private var memory: Finding? {
-    guard let memory = stats.object("memory"), let pressure = stats.object("pressure") else {
-      return nil
-    }
+    guard let memory = stats.object("memory"), let pressure = stats.object("pressure") else { return nil }
     let source = pressure.display("source")
-    let use =
-      "\(Quantity.size(memory.number("bytes") ?? 0)) of \(Quantity.size(memory.number("capacity") ?? 0))"
+    let use = "\(Quantity.size(memory.number("bytes") ?? 0)) of \(Quantity.size(memory.number("capacity") ?? 0))"
     switch source {
     case "off":
       return .note(
-        "memory", "\(use); the cache is not emptied when memory is short",
-        remedy: "Memory.Pressure=auto in imgd.conf")
-    case "none":
-      return .note(
-        "memory", "\(use); nothing tells when memory is short (\(pressure.display("note")))")
+        "memory", "\(use); the cache is not emptied when memory is short", remedy: "Memory.Pressure=auto in imgd.conf")
+    case "none": return .note("memory", "\(use); nothing tells when memory is short (\(pressure.display("note")))")
     default: return .ok("memory", "\(use); pressure is reported by: \(source)")
     }
   }
@@ -66,21 +54,18 @@ struct DaemonCheck {
       return .ok("disk", "\(directory): \(use) of \(room)\(free)")
     case "off":
       return .note(
-        "disk", "off: pictures have no files, and are lost at a stop",
-        remedy: "Disk.Enabled=yes in imgd.conf")
+        "disk", "off: pictures have no files, and are lost at a stop", remedy: "Disk.Enabled=yes in imgd.conf")
     default: return trouble(disk, directory)
     }
   }
 
   /// A remedy, if the daemon knows one, follows a semicolon.
   private func trouble(_ disk: Reply, _ directory: String) -> Finding {
-    let parts = (disk.text("reason") ?? "\(directory) cannot be used")
-      .split(separator: ";", maxSplits: 1)
+    let parts = (disk.text("reason") ?? "\(directory) cannot be used").split(separator: ";", maxSplits: 1)
     let text = parts.first.map { String($0) } ?? ""
     let remedy = parts.dropFirst().first.map { String($0.drop { $0 == " " }) }
     if text.hasSuffix("Too many open files") {
-      return .problem(
-        "disk", text, remedy: "raise LimitNOFILE= of imgd.service, or lower Control.MaxClients")
+      return .problem("disk", text, remedy: "raise LimitNOFILE= of imgd.service, or lower Control.MaxClients")
     }
     return .problem(
       "disk", text,
@@ -99,17 +84,15 @@ struct DaemonCheck {
   }
 
   private var descriptors: Finding? {
-    guard let process = stats.object("process"), let open = process.number("open_fds"),
-      let pid = process.number("pid"), let limit = OpenFileLimit(pid: pid)?.count
+    guard let process = stats.object("process"), let open = process.number("open_fds"), let pid = process.number("pid"),
+      let limit = OpenFileLimit(pid: pid)?.count
     else { return nil }
     let control = config.object("Control")?.text("MaxClients").flatMap { Int($0) } ?? 0
     let text = "\(open) open of \(limit)"
     let remedy = "LimitNOFILE=65536 in the unit, or ulimit -Hn before imgd starts"
     // The last quarter is kept for clients, downloads and files: pictures get none of it.
     if open > limit - limit / 4 { return .problem("descriptors", text, remedy: remedy) }
-    if limit < control * 2 {
-      return .note("descriptors", "\(text): few for \(control) clients", remedy: remedy)
-    }
+    if limit < control * 2 { return .note("descriptors", "\(text): few for \(control) clients", remedy: remedy) }
     return .ok("descriptors", text)
   }
 

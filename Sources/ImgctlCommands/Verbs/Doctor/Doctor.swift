@@ -20,18 +20,14 @@ struct Doctor: Verb {
       findings += Self.findings(of: interview, in: context)
     }
     findings += ConfigurationCheck(place, environment: context.environment).findings
-    findings +=
-      UnitCheck(place, hasAnswered: hasAnswered, environment: context.environment).findings
-    for finding in findings {
-      try context.print(context.asJSON ? finding.json : finding.lines(context.palette))
-    }
+    findings += UnitCheck(place, hasAnswered: hasAnswered, environment: context.environment).findings
+    for finding in findings { try context.print(context.asJSON ? finding.json : finding.lines(context.palette)) }
     return findings.contains { $0.grade == .problem } ? .failed : .done
   }
 
   private static func findings(of interview: Interview, in context: Context) -> [Finding] {
     guard let answers = interview.answers else { return interview.findings }
     return interview.findings + DaemonCheck(answers).findings
-      + NetworkCheck(answers, environment: context.environment).findings
-      + FleetCheck(answers).findings
+      + NetworkCheck(answers, environment: context.environment).findings + FleetCheck(answers).findings
   }
 }

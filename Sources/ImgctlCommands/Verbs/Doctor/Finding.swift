@@ -21,14 +21,12 @@ struct Finding: Equatable {
   private init(_ grade: Grade, _ subject: String, _ text: String, _ remedy: String?) {
     self.grade = grade
     self.subject = subject
-    self.text = text.split(separator: "\n", omittingEmptySubsequences: false)
-      .map { printable(String($0)) }.joined(separator: "\n")
+    self.text = text.split(separator: "\n", omittingEmptySubsequences: false).map { printable(String($0)) }.joined(
+      separator: "\n")
     self.remedy = remedy.map { printable($0) }
   }
 
-  static func ok(_ subject: String, _ text: String) -> Finding {
-    Finding(.ok, subject, text, nil)
-  }
+  static func ok(_ subject: String, _ text: String) -> Finding { Finding(.ok, subject, text, nil) }
 
   static func note(_ subject: String, _ text: String, remedy: String? = nil) -> Finding {
     Finding(.note, subject, text, remedy)
@@ -68,7 +66,5 @@ struct Finding: Equatable {
 }
 
 extension String {
-  fileprivate func padded(to width: Int) -> String {
-    self + String(repeating: " ", count: max(0, width - count))
-  }
+  fileprivate func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
 }

@@ -13,9 +13,7 @@ struct FleetCheck {
   }
 
   var findings: [Finding] {
-    guard let fleet, let state = fleet.text("state") else {
-      return configured.isEmpty ? [] : [notStarted]
-    }
+    guard let fleet, let state = fleet.text("state") else { return configured.isEmpty ? [] : [notStarted] }
     return [server(state, of: fleet)] + purges(fleet.object("purges"))
   }
 
@@ -35,8 +33,7 @@ struct FleetCheck {
       if let text { return .note("fleet", text, remedy: "see fleet.md for the server's settings") }
       let counts = "\(fleet.display("hits")) hits, \(fleet.display("stores")) stored"
       return .ok("fleet", "\(server): \(counts)")
-    case "connecting":
-      return .note("fleet", text ?? "\(server): connecting", remedy: "ask again in a moment")
+    case "connecting": return .note("fleet", text ?? "\(server): connecting", remedy: "ask again in a moment")
     case "read-only":
       return .problem(
         "fleet", text ?? "\(server) can be read, and takes nothing",
@@ -55,17 +52,15 @@ struct FleetCheck {
   private func purges(_ purges: Reply?) -> [Finding] {
     var findings: [Finding] = []
     if let pending = purges?.number("pending"), pending > 0 {
-      findings.append(
-        .note("fleet", "purges of this host that wait until the server takes them: \(pending)"))
+      findings.append(.note("fleet", "purges of this host that wait until the server takes them: \(pending)"))
     }
     if let gaps = purges?.number("gaps"), gaps > 0 {
       findings.append(
         .note(
           "fleet",
-          "since the start purges of others may have been missed "
-            + (gaps == 1 ? "once" : "\(gaps) times") + ": all pictures were marked as stale",
-          remedy:
-            "see why in the log of imgd (journalctl -u imgd IMGD_EVENT=fleet); a server that is "
+          "since the start purges of others may have been missed " + (gaps == 1 ? "once" : "\(gaps) times")
+            + ": all pictures were marked as stale",
+          remedy: "see why in the log of imgd (journalctl -u imgd IMGD_EVENT=fleet); a server that is "
             + "emptied is a usual cause"))
     }
     return findings

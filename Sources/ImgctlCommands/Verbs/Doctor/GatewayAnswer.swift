@@ -16,8 +16,7 @@ enum GatewayAnswer: Equatable {
     do throws(SystemFailure) {
       let socket = try ClientSocket(path: path, mayWait: false)
       var question = Outbox()
-      question.bytes += Array(
-        "GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".utf8)
+      question.bytes += Array("GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".utf8)
       let wasSent = socket.send(&question)
       let line = wasSent ? try Self.firstLine(from: socket) : []
       self = Self.status(in: line).map { .status($0) } ?? .silence
@@ -27,14 +26,10 @@ enum GatewayAnswer: Equatable {
     }
   }
 
-  private static func firstLine(
-    from socket: borrowing ClientSocket
-  ) throws(SystemFailure) -> [UInt8] {
+  private static func firstLine(from socket: borrowing ClientSocket) throws(SystemFailure) -> [UInt8] {
     let deadline = Instant.current + patience
     var line: [UInt8] = []
-    while !line.contains(UInt8(ascii: "\n")), line.count < longest,
-      try socket.wait(forRoom: false, until: deadline)
-    {
+    while !line.contains(UInt8(ascii: "\n")), line.count < longest, try socket.wait(forRoom: false, until: deadline) {
       switch try socket.receive() {
       case .bytes(let bytes, _): line += bytes
       case .nothing: continue

@@ -11,16 +11,15 @@ struct GatewayCheck {
   /// Whether anybody has turned it on.
   var isWanted: Bool {
     guard socket["LoadState"] == "loaded" else { return false }
-    return [socket["UnitFileState"], service["UnitFileState"]].contains("enabled")
-      || socket["ActiveState"] == "active" || service["ActiveState"] == "failed"
+    return [socket["UnitFileState"], service["UnitFileState"]].contains("enabled") || socket["ActiveState"] == "active"
+      || service["ActiveState"] == "failed"
   }
 
   /// The gateway's state, with the last error of its log and its answer to a request for `/health`; nil unless it is
   /// wanted.
-  func finding(
-    command: String, lastError: (_ unit: String) -> String?,
-    answer: (_ socket: String) -> GatewayAnswer?
-  ) -> Finding? {
+  func finding(command: String, lastError: (_ unit: String) -> String?, answer: (_ socket: String) -> GatewayAnswer?)
+    -> Finding?
+  {
     guard isWanted else { return nil }
     if service["ActiveState"] == "failed" {
       return .problem(
@@ -43,8 +42,7 @@ struct GatewayCheck {
       .problem(
         "imgd-http", "\(path)/health answers \(status): the gateway does not reach imgd",
         remedy: "see the other problems; if there is none: \(command) restart imgd-http")
-    case .silence:
-      .problem("imgd-http", "does not answer at \(path)", remedy: "\(command) restart imgd-http")
+    case .silence: .problem("imgd-http", "does not answer at \(path)", remedy: "\(command) restart imgd-http")
     }
   }
 

@@ -21,13 +21,10 @@ struct Interview {
       _ = try context.ask(.ping, over: connection)
       let microseconds = (Instant.current - start).nanoseconds / 1000
       let answers = Answers(
-        hello: try context.ask(.hello, over: connection).reply,
-        stats: try context.ask(.stats, over: connection).reply,
+        hello: try context.ask(.hello, over: connection).reply, stats: try context.ask(.stats, over: connection).reply,
         config: try context.ask(.config, over: connection).reply)
       self.answers = answers
-      findings = [
-        .ok("answer", "after \(microseconds) µs"), Self.version(of: answers.hello, place),
-      ]
+      findings = [.ok("answer", "after \(microseconds) µs"), Self.version(of: answers.hello, place)]
     } catch {
       answers = nil
       findings = [.problem("answer", error.sentence, remedy: Self.remedy(error, place))]

@@ -5,9 +5,7 @@ import ImgdSystem
 /// The settings by which the daemon reaches origins, compared with those of this user's other programs.
 struct NetworkCheck {
   /// The variables by which most programs find a proxy. imgd reads none of them.
-  private static let variables = [
-    "https_proxy", "HTTPS_PROXY", "http_proxy", "all_proxy", "ALL_PROXY",
-  ]
+  private static let variables = ["https_proxy", "HTTPS_PROXY", "http_proxy", "all_proxy", "ALL_PROXY"]
 
   private let network: Reply
   private let environment: [String: String]
@@ -17,9 +15,7 @@ struct NetworkCheck {
     self.environment = environment
   }
 
-  var findings: [Finding] {
-    [certificates, proxy].compactMap { $0 }
-  }
+  var findings: [Finding] { [certificates, proxy].compactMap { $0 } }
 
   private var certificates: Finding? {
     guard let file = network.text("CAFile") else { return nil }

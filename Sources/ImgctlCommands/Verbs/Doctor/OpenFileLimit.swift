@@ -4,9 +4,7 @@ struct OpenFileLimit {
 
   /// The limit of a daemon; nil if the number is not that of a process called imgd here, such as one in a container.
   init?(pid: Int) {
-    guard Self.text("/proc/\(pid)/comm") == "imgd\n",
-      let limits = Self.text("/proc/\(pid)/limits")
-    else { return nil }
+    guard Self.text("/proc/\(pid)/comm") == "imgd\n", let limits = Self.text("/proc/\(pid)/limits") else { return nil }
     self.init(limits)
   }
 
@@ -21,7 +19,5 @@ struct OpenFileLimit {
     return nil
   }
 
-  private static func text(_ path: String) -> String? {
-    TextFile.content(of: path, longest: 1 << 16)
-  }
+  private static func text(_ path: String) -> String? { TextFile.content(of: path, longest: 1 << 16) }
 }

@@ -7,9 +7,7 @@ enum ProcessUser {
   /// Whether the system lists the user in a group; the process may have been started before it did.
   static func isListed(inGroup gid: UInt32) -> Bool {
     // The result belongs to the C library until the next call of this thread, and is copied at once.
-    guard let entry = unsafe getpwuid(effective), let name = unsafe entry.pointee.pw_name else {
-      return false
-    }
+    guard let entry = unsafe getpwuid(effective), let name = unsafe entry.pointee.pw_name else { return false }
     let user = unsafe String(cString: name)
     let own = unsafe entry.pointee.pw_gid
     var count: CInt = 0

@@ -6,9 +6,7 @@ import ImgdSystem
 struct SocketCheck {
   private let place: SocketPlace
 
-  init(_ place: SocketPlace) {
-    self.place = place
-  }
+  init(_ place: SocketPlace) { self.place = place }
 
   var findings: [Finding] {
     guard let owner = SocketOwner(path: place.path) else { return [missing] }
@@ -22,16 +20,12 @@ struct SocketCheck {
         "socket", "\(place.path), \(place.reason), is in a directory that is closed to this user",
         remedy: "use a socket of your own (--socket), or open the directory")
     }
-    return .problem(
-      "socket", "there is no \(place.path), \(place.reason)",
-      remedy: "start imgd: \(place.startCommand)")
+    return .problem("socket", "there is no \(place.path), \(place.reason)", remedy: "start imgd: \(place.startCommand)")
   }
 
   /// A user's own daemon hides the machine's from imgctl.
   private var shadow: Finding? {
-    guard place.choice == .ownDaemon, SocketSearch.isThere(ControlSocketPlace.system) else {
-      return nil
-    }
+    guard place.choice == .ownDaemon, SocketSearch.isThere(ControlSocketPlace.system) else { return nil }
     return .note(
       "socket", "there is the machine's daemon, too, with a cache of its own",
       remedy: "to use that one: imgctl --socket \(ControlSocketPlace.system)")
@@ -47,14 +41,12 @@ struct SocketCheck {
     let user = SocketOwner.userName(geteuid())
     if ProcessUser.isListed(inGroup: owner.gid) {
       return .problem(
-        "permission",
-        "\(user) is in the group \(owner.group), and was not at the login (\(rights))",
+        "permission", "\(user) is in the group \(owner.group), and was not at the login (\(rights))",
         remedy: "log in again, or write: newgrp \(owner.group)")
     }
     guard owner.permissions & 0o020 != 0, owner.group != "root" else {
       return .problem(
-        "permission", "\(user) may not connect (\(rights))",
-        remedy: "only the user \(owner.user) may use this daemon")
+        "permission", "\(user) may not connect (\(rights))", remedy: "only the user \(owner.user) may use this daemon")
     }
     return .problem(
       "permission", "\(user) may not connect (\(rights))",

@@ -3,9 +3,7 @@ import ImgdSystem
 /// The socket that imgctl uses, and why this one.
 struct SocketPlace {
   /// The possible reasons for the choice, the strongest first.
-  enum Choice {
-    case option, variable, ownDaemon, machine
-  }
+  enum Choice { case option, variable, ownDaemon, machine }
 
   let path: String
   let choice: Choice
@@ -23,13 +21,9 @@ struct SocketPlace {
     isOwn = path == own
     isMachines = path == ControlSocketPlace.system
     choice =
-      if context.manner.socket != nil {
-        .option
-      } else if !(context.environment["IMGD_SOCKET"] ?? "").isEmpty {
+      if context.manner.socket != nil { .option } else if !(context.environment["IMGD_SOCKET"] ?? "").isEmpty {
         .variable
-      } else {
-        isOwn ? .ownDaemon : .machine
-      }
+      } else { isOwn ? .ownDaemon : .machine }
   }
 
   /// The choice in a few words.
@@ -44,9 +38,7 @@ struct SocketPlace {
 
   /// The command that starts a daemon for this socket.
   var startCommand: String {
-    if isMachines {
-      return hasManager ? "sudo systemctl enable --now imgd.socket" : "imgd, as root"
-    }
+    if isMachines { return hasManager ? "sudo systemctl enable --now imgd.socket" : "imgd, as root" }
     if isOwn { return hasManager ? "systemctl --user enable --now imgd.socket" : "imgd" }
     return "imgd --socket \(path)"
   }
@@ -60,7 +52,6 @@ struct SocketPlace {
   /// The command that restarts the daemon, after a colon, where it is a unit.
   var restartCommand: String {
     guard hasManager else { return "" }
-    return isMachines
-      ? ": sudo systemctl restart imgd" : isOwn ? ": systemctl --user restart imgd" : ""
+    return isMachines ? ": sudo systemctl restart imgd" : isOwn ? ": systemctl --user restart imgd" : ""
   }
 }

@@ -1,9 +1,7 @@
 import CChafa
 
 /// The ways in which a picture is drawn on a terminal.
-enum DrawingProtocol: String {
-  case kitty, sixel, symbols
-}
+enum DrawingProtocol: String { case kitty, sixel, symbols }
 
 /// A part of the screen on which pictures are drawn, all in the same way.
 struct Canvas {
@@ -23,9 +21,7 @@ struct Canvas {
     let drawing = wanted ?? Self.best(on: screen)
     guard drawing == .kitty || imgctl_open_chafa() != 0 else {
       throw Failure(
-        .failed,
-        "pictures as \(drawing.rawValue) need the library libchafa: "
-          + "install the package libchafa0")
+        .failed, "pictures as \(drawing.rawValue) need the library libchafa: " + "install the package libchafa0")
     }
     let cell = drawing == .symbols ? Self.symbolCell : screen.cell
     self.drawing = drawing
@@ -47,8 +43,7 @@ struct Canvas {
     case .kitty: KittyText.bytes(of: picture)
     case .sixel: ChafaText.sixels(of: picture)
     case .symbols:
-      ChafaText.halfBlocks(
-        of: picture, in: Self.cells(for: picture.width, picture.height, within: cells), colours)
+      ChafaText.halfBlocks(of: picture, in: Self.cells(for: picture.width, picture.height, within: cells), colours)
     }
   }
 
@@ -56,16 +51,10 @@ struct Canvas {
   /// pixel.
   static func cells(for width: Int, _ height: Int, within limit: CellSize) -> CellSize {
     var (columns, halves) = (width, height)
-    if columns > limit.columns {
-      (columns, halves) = (limit.columns, rounded(height * limit.columns, width))
-    }
-    if halves > limit.rows * 2 {
-      (columns, halves) = (rounded(width * limit.rows * 2, height), limit.rows * 2)
-    }
+    if columns > limit.columns { (columns, halves) = (limit.columns, rounded(height * limit.columns, width)) }
+    if halves > limit.rows * 2 { (columns, halves) = (rounded(width * limit.rows * 2, height), limit.rows * 2) }
     return CellSize(columns: max(1, columns), rows: max(1, (halves + 1) / 2))
   }
 
-  private static func rounded(_ dividend: Int, _ divisor: Int) -> Int {
-    (dividend + divisor / 2) / divisor
-  }
+  private static func rounded(_ dividend: Int, _ divisor: Int) -> Int { (dividend + divisor / 2) / divisor }
 }

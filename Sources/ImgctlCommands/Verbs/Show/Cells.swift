@@ -22,15 +22,12 @@ struct CellLimit: Equatable {
   init(_ text: String?) throws(UsageProblem) {
     guard let text else { return }
     guard let (columns, rows) = SidesText.sides(of: text, within: 1...10_000) else {
-      throw UsageProblem(
-        "--size \(printable(text)) is not a number of columns and rows: write 40x20, 40x or x20")
+      throw UsageProblem("--size \(printable(text)) is not a number of columns and rows: write 40x20, 40x or x20")
     }
     self.columns = columns
     self.rows = rows
   }
 
   /// Cuts a size to what is granted.
-  func applied(to size: CellSize) -> CellSize {
-    CellSize(columns: columns ?? size.columns, rows: rows ?? size.rows)
-  }
+  func applied(to size: CellSize) -> CellSize { CellSize(columns: columns ?? size.columns, rows: rows ?? size.rows) }
 }

@@ -2,9 +2,8 @@ import CChafa
 
 /// The text that libchafa makes of pictures; the library is open.
 enum ChafaText {
-  static func halfBlocks(
-    of picture: borrowing DecodedPicture, in cells: CellSize, _ colours: imgctl_colours
-  ) -> [UInt8] {
+  static func halfBlocks(of picture: borrowing DecodedPicture, in cells: CellSize, _ colours: imgctl_colours) -> [UInt8]
+  {
     unsafe text(of: picture) { picture in
       unsafe imgctl_half_blocks(picture, CInt(cells.columns), CInt(cells.rows), colours)
     }
@@ -14,9 +13,7 @@ enum ChafaText {
     unsafe text(of: picture) { unsafe imgctl_sixels($0) }
   }
 
-  private static func text(
-    of picture: borrowing DecodedPicture, _ draw: (imgctl_picture) -> imgctl_text
-  ) -> [UInt8] {
+  private static func text(of picture: borrowing DecodedPicture, _ draw: (imgctl_picture) -> imgctl_text) -> [UInt8] {
     unsafe picture.withBytes { bytes in
       let lent = unsafe imgctl_picture(
         pixels: bytes.baseAddress, width: CInt(picture.width), height: CInt(picture.height),

@@ -17,13 +17,10 @@ struct ColourDepth {
   }
 
   private static func depth(of terminal: String, _ colours: String) -> imgctl_colours {
-    if colours == "truecolor" || colours == "24bit" || terminal.hasSuffix("-direct")
-      || terminal == "xterm-kitty"
-    {
+    if colours == "truecolor" || colours == "24bit" || terminal.hasSuffix("-direct") || terminal == "xterm-kitty" {
       return IMGCTL_MILLIONS_OF_COLOURS
     }
     // Without a name the text goes into a file that is shown on a terminal later.
-    return terminal.hasSuffix("-256color") || terminal.isEmpty
-      ? IMGCTL_256_COLOURS : IMGCTL_16_COLOURS
+    return terminal.hasSuffix("-256color") || terminal.isEmpty ? IMGCTL_256_COLOURS : IMGCTL_16_COLOURS
   }
 }

@@ -28,9 +28,7 @@ enum KittyText {
     let (stride, row, height) = (picture.stride, picture.width * 4, picture.height)
     unsafe picture.withBytes { bytes in
       let bytes = unsafe Span(_unsafeElements: bytes)
-      guard stride > row else {
-        return letters.append(base64: bytes.extracting(first: row * height))
-      }
+      guard stride > row else { return letters.append(base64: bytes.extracting(first: row * height)) }
       // Rows with gaps between them are packed first: base64 goes on from row to row.
       var packed: [UInt8] = []
       packed.reserveCapacity(row * height)

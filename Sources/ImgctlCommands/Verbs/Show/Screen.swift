@@ -23,9 +23,7 @@ struct Screen {
     // The prompt that follows needs a line, and must not push the picture out.
     let room = cells.map { CellSize(columns: $0.columns, rows: max(1, $0.rows - 1)) }
     let replies = TerminalQuery.isUseful(in: context.environment) ? TerminalQuery.ask() : nil
-    self.init(
-      limit.applied(to: room ?? Self.usual), measures.flatMap(Self.cell),
-      replies ?? TerminalReplies())
+    self.init(limit.applied(to: room ?? Self.usual), measures.flatMap(Self.cell), replies ?? TerminalReplies())
   }
 
   private init(_ cells: CellSize, _ cell: PixelSize?, _ replies: TerminalReplies) {
@@ -43,8 +41,7 @@ struct Screen {
   }
 
   private static func cell(_ measures: winsize) -> PixelSize? {
-    guard measures.ws_xpixel > 0, measures.ws_ypixel > 0, measures.ws_col > 0, measures.ws_row > 0
-    else { return nil }
+    guard measures.ws_xpixel > 0, measures.ws_ypixel > 0, measures.ws_col > 0, measures.ws_row > 0 else { return nil }
     return PixelSize(
       width: max(1, Int(measures.ws_xpixel / measures.ws_col)),
       height: max(1, Int(measures.ws_ypixel / measures.ws_row)))

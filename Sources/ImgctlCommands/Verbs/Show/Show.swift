@@ -44,8 +44,7 @@ struct Show: Verb {
     var outcome = ExitCode.done
     for url in urls {
       let answer = try context.answer(
-        to: .fetch(request(url, for: canvas)), over: connection,
-        within: options.timeout.map { $0 + Self.grace })
+        to: .fetch(request(url, for: canvas)), over: connection, within: options.timeout.map { $0 + Self.grace })
       if answer.reply.isNotModified {
         context.console.remark("\(url): not modified")
       } else if answer.reply.succeeded == true {

@@ -10,8 +10,7 @@ enum TerminalQuery {
   private static let patience = Duration.seconds(1)
 
   /// Can it draw kitty's pictures? How large is a cell? What is it? All terminals answer the last question.
-  private static let question =
-    "\u{1b}_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\u{1b}\\\u{1b}[16t\u{1b}[c"
+  private static let question = "\u{1b}_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\u{1b}\\\u{1b}[16t\u{1b}[c"
 
   /// Whether the terminal understands the question; one that does not would show it.
   static func isUseful(in environment: [String: String]) -> Bool {
@@ -20,8 +19,7 @@ enum TerminalQuery {
 
   /// The answers; nil if there is no terminal to ask, or if the user is typing.
   static func ask() -> TerminalReplies? {
-    guard let terminal = try? FileDescriptor(opening: "/dev/tty", O_RDWR | O_NOCTTY | O_NONBLOCK)
-    else { return nil }
+    guard let terminal = try? FileDescriptor(opening: "/dev/tty", O_RDWR | O_NOCTTY | O_NONBLOCK) else { return nil }
     let signals = HeldSignals()
     defer { signals.release() }
     guard let before = settings(of: terminal), change(terminal, to: raw(before)) else { return nil }
@@ -44,9 +42,7 @@ enum TerminalQuery {
     return replies
   }
 
-  private static func isReadable(
-    _ terminal: borrowing FileDescriptor, until deadline: Instant
-  ) -> Bool {
+  private static func isReadable(_ terminal: borrowing FileDescriptor, until deadline: Instant) -> Bool {
     let left = (deadline - .current).milliseconds
     guard left > 0 else { return false }
     var interest = pollfd(fd: terminal.number, events: Int16(POLLIN), revents: 0)
@@ -59,9 +55,7 @@ enum TerminalQuery {
   }
 
   /// Changes the settings at once, and discards nothing that was typed.
-  private static func change(
-    _ terminal: borrowing FileDescriptor, to settings: termios
-  ) -> Bool {
+  private static func change(_ terminal: borrowing FileDescriptor, to settings: termios) -> Bool {
     var settings = settings
     return unsafe tcsetattr(terminal.number, TCSANOW, &settings) == 0
   }

@@ -20,8 +20,7 @@ struct TerminalReplies: Equatable {
     case UInt8(ascii: "["):
       // The final byte of a control sequence.
       if sequence.count > 2, 0x40...0x7e ~= byte { readSequence(endingIn: byte) }
-    case UInt8(ascii: "_"):
-      if byte == UInt8(ascii: "\\"), sequence[sequence.count - 2] == Self.escape { endOfString() }
+    case UInt8(ascii: "_"): if byte == UInt8(ascii: "\\"), sequence[sequence.count - 2] == Self.escape { endOfString() }
     case 0: return
     default: sequence = []
     }
@@ -33,9 +32,7 @@ struct TerminalReplies: Equatable {
     defer { sequence = [] }
     let text = String(decoding: sequence.dropFirst(2).dropLast(), as: UTF8.self)
     let numbers = text.drop { $0 == "?" }.split(separator: ";").map { Int($0) ?? -1 }
-    if final == UInt8(ascii: "t"), numbers.count == 3, numbers[0] == 6,
-      1...1000 ~= numbers[1], 1...1000 ~= numbers[2]
-    {
+    if final == UInt8(ascii: "t"), numbers.count == 3, numbers[0] == 6, 1...1000 ~= numbers[1], 1...1000 ~= numbers[2] {
       cell = PixelSize(width: numbers[2], height: numbers[1])
     } else if final == UInt8(ascii: "c"), text.hasPrefix("?") {
       hasSixels = numbers.dropFirst().contains(4)

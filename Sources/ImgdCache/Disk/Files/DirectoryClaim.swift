@@ -13,9 +13,7 @@ extension Directory {
 
   /// The directory of a name, or nil when the name is free or has just been freed.
   private func find(_ name: String) throws(SystemFailure) -> Directory? {
-    do {
-      return try directory(name)
-    } catch {
+    do { return try directory(name) } catch {
       switch error.errno {
       case ENOENT: return nil
       case ENOTDIR, ELOOP: try setAside(name)

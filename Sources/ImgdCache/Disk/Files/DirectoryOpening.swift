@@ -23,8 +23,7 @@ enum DirectoryOpening {
     case .held(let lock): return lock
     case .taken(let pid): throw .taken(path: base.path, pid: pid)
     case .notAFile:
-      throw .unsafe(
-        path: base.path + "/lock", reason: "is not a regular file: it must be one, or missing")
+      throw .unsafe(path: base.path + "/lock", reason: "is not a regular file: it must be one, or missing")
     }
   }
 
@@ -42,9 +41,7 @@ enum DirectoryOpening {
     guard path.utf8.first == UInt8(ascii: "/") else {
       throw .unsafe(path: "'\(path)'", reason: "is not an absolute path: begin with /")
     }
-    guard !path.utf8.contains(0) else {
-      throw .unsafe(path: "'\(path)'", reason: "has a zero byte in it: no path has")
-    }
+    guard !path.utf8.contains(0) else { throw .unsafe(path: "'\(path)'", reason: "has a zero byte in it: no path has") }
     var end = path.endIndex
     while path[..<end].utf8.count > 1, path[..<end].utf8.last == UInt8(ascii: "/") {
       end = path.utf8.index(before: end)
@@ -53,9 +50,7 @@ enum DirectoryOpening {
   }
 
   private static func makeIfMissing(_ path: String) throws(SystemFailure) {
-    do {
-      _ = try FileStatus.of(path: path)
-    } catch {
+    do { _ = try FileStatus.of(path: path) } catch {
       guard error.errno == ENOENT else { throw error }
       let parent = String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)])
       if !parent.isEmpty, unsafe access(parent, F_OK) != 0 { try make(parent) }
@@ -77,9 +72,7 @@ enum DirectoryOpening {
     }
   }
 
-  private static func refuseUnlessOurs(_ directory: borrowing Directory)
-    throws(DirectoryProblem)
-  {
+  private static func refuseUnlessOurs(_ directory: borrowing Directory) throws(DirectoryProblem) {
     let status = try available(try directory.status())
     let path = directory.path
     guard status.owner == geteuid() else {
@@ -96,14 +89,10 @@ enum DirectoryOpening {
     }
   }
 
-  private static func octal(_ permissions: UInt32) -> String {
-    "0" + String(permissions, radix: 8)
-  }
+  private static func octal(_ permissions: UInt32) -> String { "0" + String(permissions, radix: 8) }
 }
 
 /// Runs a step whose failure means that the directory cannot be used now.
-private func available<R: ~Copyable>(_ step: @autoclosure () throws(SystemFailure) -> R)
-  throws(DirectoryProblem) -> R
-{
+private func available<R: ~Copyable>(_ step: @autoclosure () throws(SystemFailure) -> R) throws(DirectoryProblem) -> R {
   do { return try step() } catch { throw .unavailable(error) }
 }

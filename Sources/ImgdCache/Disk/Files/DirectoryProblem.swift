@@ -14,8 +14,7 @@ package enum DirectoryProblem: Error, Sendable, CustomStringConvertible {
     switch self {
     case .taken(let path, let pid?):
       "\(path) is used by another daemon, process \(pid): give each a directory of its own"
-    case .taken(let path, nil):
-      "\(path) is used by another daemon: give each a directory of its own"
+    case .taken(let path, nil): "\(path) is used by another daemon: give each a directory of its own"
     case .unsafe(let path, let reason): "\(path) \(reason)"
     case .unavailable(let failure):
       Self.remedy(for: failure).map { "\(failure.description); \($0)" } ?? failure.description
@@ -32,10 +31,8 @@ package enum DirectoryProblem: Error, Sendable, CustomStringConvertible {
     let making = "install -d -o \(geteuid()) -g \(getegid()) -m 750 \(failure.subject)"
     switch failure.errno {
     case EROFS:
-      return "a service of systemd can write where its unit says, and nowhere else: "
-        + "ReadWritePaths=, see imgd(8)"
-    case EACCES, EPERM:
-      return "let the user who runs imgd into the directories above it, and as root: \(making)"
+      return "a service of systemd can write where its unit says, and nowhere else: " + "ReadWritePaths=, see imgd(8)"
+    case EACCES, EPERM: return "let the user who runs imgd into the directories above it, and as root: \(making)"
     case ENOENT, ENOTDIR: return "name another directory in Disk.Directory="
     default: return nil
     }

@@ -64,7 +64,5 @@ package final class DiskDirectory: Sendable {
 
   /// Whether the paths still lead to the open directories, which is false once they were removed or
   /// moved away.
-  package func isInPlace() -> Bool {
-    [path, layoutPath].map { try? FileStatus.of(path: $0).identity } == identities
-  }
+  package func isInPlace() -> Bool { [path, layoutPath].map { try? FileStatus.of(path: $0).identity } == identities }
 }

@@ -27,9 +27,7 @@ enum OwedCodec {
 
   private static func put(_ order: RemovalOrder, into writer: inout ByteWriter) {
     let filter = order.filter
-    for text in [filter.url?.text, filter.identifier, filter.prefix, filter.host, filter.tag] {
-      writer.put(text)
-    }
+    for text in [filter.url?.text, filter.identifier, filter.prefix, filter.host, filter.tag] { writer.put(text) }
     writer.put(filter.digest?.hex)
     for age in [filter.olderThan, filter.unusedFor] {
       writer.put(UInt8(age == nil ? 0 : 1))
@@ -60,8 +58,7 @@ enum OwedCodec {
     filter.expired = reader.number(UInt8.self) == 1
     let isSoft = reader.number(UInt8.self) == 1
     let askedAt = reader.number(Int64.self)
-    return RemovalOrder(
-      filter, isSoft: isSoft, askedAt: askedAt, keepUntil: reader.number(Int64.self))
+    return RemovalOrder(filter, isSoft: isSoft, askedAt: askedAt, keepUntil: reader.number(Int64.self))
   }
 
   private static func age(from reader: inout ByteReader) -> Duration? {

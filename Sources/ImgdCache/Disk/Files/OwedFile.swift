@@ -36,9 +36,7 @@ struct OwedFile: Sendable {
     if let failure { throw failure }
   }
 
-  func remove() {
-    for path in paths { unsafe _ = unlink(path) }
-  }
+  func remove() { for path in paths { unsafe _ = unlink(path) } }
 
   private func write(_ bytes: [UInt8], to path: String) throws(SystemFailure) {
     let new = path + ".new"
@@ -55,9 +53,7 @@ struct OwedFile: Sendable {
     }
   }
 
-  private static func write(
-    _ bytes: [UInt8], to file: borrowing FileDescriptor, _ path: String
-  ) throws(SystemFailure) {
+  private static func write(_ bytes: [UInt8], to file: borrowing FileDescriptor, _ path: String) throws(SystemFailure) {
     var done = 0
     while done < bytes.count {
       let count = unsafe bytes.withUnsafeBytes { bytes in
@@ -71,9 +67,7 @@ struct OwedFile: Sendable {
   // MARK: Reading
 
   /// The purges that an earlier process has left, in any of the directories.
-  func read() -> [RemovalOrder] {
-    paths.flatMap { path in Self.bytes(of: path).map { OwedCodec.decode($0) } ?? [] }
-  }
+  func read() -> [RemovalOrder] { paths.flatMap { path in Self.bytes(of: path).map { OwedCodec.decode($0) } ?? [] } }
 
   private static func bytes(of path: String) -> [UInt8]? {
     let number = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)

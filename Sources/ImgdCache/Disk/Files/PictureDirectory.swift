@@ -20,9 +20,7 @@ package final class PictureDirectory: Sendable {
   private let layout: Directory
   private let disturbances = Atomic<UInt32>(0)
 
-  init(_ layout: consuming Directory) {
-    self.layout = layout
-  }
+  init(_ layout: consuming Directory) { self.layout = layout }
 
   func identity() throws(SystemFailure) -> FileStatus.Identity { try layout.status().identity }
 
@@ -30,9 +28,7 @@ package final class PictureDirectory: Sendable {
   var isEmpty: Bool { (try? layout.names())?.isEmpty == true }
 
   /// The bytes that may still be written to the file system, and its whole size.
-  package func freeSpace() throws(SystemFailure) -> (free: Int, total: Int) {
-    try layout.space()
-  }
+  package func freeSpace() throws(SystemFailure) -> (free: Int, total: Int) { try layout.space() }
 
   // MARK: Disturbances
 
@@ -73,9 +69,7 @@ package final class PictureDirectory: Sendable {
   }
 
   /// Reads an opened picture; nil when it does not have exactly `count` bytes.
-  package static func read(_ descriptor: borrowing FileDescriptor, count: Int)
-    throws(SystemFailure) -> Payload?
-  {
+  package static func read(_ descriptor: borrowing FileDescriptor, count: Int) throws(SystemFailure) -> Payload? {
     try Payload.read(descriptor, count: count)
   }
 
@@ -88,24 +82,18 @@ package final class PictureDirectory: Sendable {
     try payload.copy(to: file)
     let status = try file.status("an unnamed file")
     // The umask of the process, or a rule of the directory, may have taken some permissions away.
-    if status.permissions != permissions {
-      try file.setPermissions(permissions, of: "an unnamed file")
-    }
+    if status.permissions != permissions { try file.setPermissions(permissions, of: "an unnamed file") }
     return PreparedFile(descriptor: file, count: payload.count, allocated: status.allocated)
   }
 
   // MARK: Subdirectories
 
   /// Opens one of the subdirectories, making it if it is missing.
-  func claim(_ number: Int) throws(SystemFailure) -> Directory {
-    try layout.claim(Subdirectory.name(number))
-  }
+  func claim(_ number: Int) throws(SystemFailure) -> Directory { try layout.claim(Subdirectory.name(number)) }
 
   /// Opens one of the subdirectories; nil if it is missing or not a directory.
   func subdirectory(_ number: Int) throws(SystemFailure) -> Directory? {
-    do {
-      return try layout.directory(Subdirectory.name(number))
-    } catch {
+    do { return try layout.directory(Subdirectory.name(number)) } catch {
       guard [ENOENT, ENOTDIR, ELOOP].contains(error.errno) else { throw error }
       return nil
     }
@@ -116,15 +104,11 @@ package final class PictureDirectory: Sendable {
   /// The contents of one of the subdirectories; one that was never made counts as empty.
   package func contents(ofSubdirectory number: Int) throws(SystemFailure) -> SubdirectoryContents {
     precondition((0..<Subdirectory.count).contains(number), "there is no such subdirectory")
-    guard let directory = try subdirectory(number) else {
-      return SubdirectoryContents(pictures: [], foreign: 0)
-    }
+    guard let directory = try subdirectory(number) else { return SubdirectoryContents(pictures: [], foreign: 0) }
     var pictures: [PictureFile] = []
     var foreign = 0
     for name in try directory.names() {
-      if let file = PictureFile(name: name), file.subdirectory == number,
-        try isPicture(name, in: directory)
-      {
+      if let file = PictureFile(name: name), file.subdirectory == number, try isPicture(name, in: directory) {
         pictures.append(file)
       } else {
         foreign += 1
@@ -134,9 +118,7 @@ package final class PictureDirectory: Sendable {
   }
 
   /// Whether a name belongs to a file of ours, and not to something else or to a file that has just gone.
-  private func isPicture(_ name: String, in directory: borrowing Directory)
-    throws(SystemFailure) -> Bool
-  {
+  private func isPicture(_ name: String, in directory: borrowing Directory) throws(SystemFailure) -> Bool {
     do {
       let status = try directory.status(of: name)
       return status.kind == .regular && status.owner == geteuid()

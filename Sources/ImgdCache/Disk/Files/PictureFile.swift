@@ -22,12 +22,10 @@ package struct PictureFile: Hashable, Sendable {
   package init?(name: String) {
     let bytes = name.utf8
     guard bytes.count <= Self.longestName, let dash = bytes.firstIndex(of: UInt8(ascii: "-")),
-      let dot = bytes.firstIndex(of: UInt8(ascii: ".")), dash < dot,
-      let digest = KeyDigest(hex: name[..<dash]),
+      let dot = bytes.firstIndex(of: UInt8(ascii: ".")), dash < dot, let digest = KeyDigest(hex: name[..<dash]),
       let number = plainNumber(bytes[bytes.index(after: dash)..<dot])
     else { return nil }
-    self.init(
-      digest: digest, number: number, suffix: String(name[name.index(after: dot)...]))
+    self.init(digest: digest, number: number, suffix: String(name[name.index(after: dot)...]))
   }
 
   /// 32 digits, a dash, 8 digits, a dot and 8 letters.
@@ -70,8 +68,7 @@ package struct PictureFile: Hashable, Sendable {
 }
 
 private func isSuffix(_ bytes: some Collection<UInt8>) -> Bool {
-  (1...8).contains(bytes.count)
-    && bytes.allSatisfy { decimalValue($0) != nil || $0 &- UInt8(ascii: "a") < 26 }
+  (1...8).contains(bytes.count) && bytes.allSatisfy { decimalValue($0) != nil || $0 &- UInt8(ascii: "a") < 26 }
 }
 
 /// A hexadecimal number of 32 bits without leading zeros.

@@ -16,21 +16,14 @@ package final class PictureShelves {
   /// The number of disturbances when they were opened.
   private var disturbanceCount: UInt32 = 0
 
-  package init(_ pictures: PictureDirectory) {
-    self.pictures = pictures
-  }
+  package init(_ pictures: PictureDirectory) { self.pictures = pictures }
 
-  func letGo() {
-    for number in shelves.indices { shelves[number] = nil }
-  }
+  func letGo() { for number in shelves.indices { shelves[number] = nil } }
 
   /// Gives a file its name; a name that is taken is not replaced (`EEXIST`).
-  package func link(_ prepared: borrowing PreparedFile, as file: PictureFile) throws(SystemFailure)
-  {
+  package func link(_ prepared: borrowing PreparedFile, as file: PictureFile) throws(SystemFailure) {
     if let shelf = known(file.subdirectory) {
-      do throws(SystemFailure) {
-        return try shelf.directory.link(prepared.descriptor, as: file.name)
-      } catch {
+      do throws(SystemFailure) { return try shelf.directory.link(prepared.descriptor, as: file.name) } catch {
         // The subdirectory was removed.
         guard error.errno == ENOENT else { throw error }
       }
@@ -43,9 +36,7 @@ package final class PictureShelves {
   /// Removes a picture; it is no error if the picture is already gone.
   func remove(_ file: PictureFile) throws(SystemFailure) {
     guard let shelf = try find(file.subdirectory) else { return }
-    do {
-      try shelf.directory.remove(file.name)
-    } catch {
+    do { try shelf.directory.remove(file.name) } catch {
       switch error.errno {
       case ENOENT: return
       case EISDIR: try shelf.directory.setAside(file.name)  // not ours, things may be in it
@@ -70,7 +61,5 @@ package final class PictureShelves {
   }
 
   /// Keeps a subdirectory open unless descriptors are short: then others need them more.
-  private func keep(_ shelf: Shelf, as number: Int) {
-    shelves[number] = shelf.directory.takesReserve ? nil : shelf
-  }
+  private func keep(_ shelf: Shelf, as number: Int) { shelves[number] = shelf.directory.takesReserve ? nil : shelf }
 }

@@ -7,16 +7,12 @@ package enum Subdirectory {
   package static let count = 256
 
   /// The name of a subdirectory in the directory of the layout, such as `ab`.
-  static func name(_ number: Int) -> String {
-    (number < 16 ? "0" : "") + String(number, radix: 16)
-  }
+  static func name(_ number: Int) -> String { (number < 16 ? "0" : "") + String(number, radix: 16) }
 
   /// The lowest and the highest digest of files that belong in a subdirectory.
   static func digests(_ number: Int) -> (first: KeyDigest, last: KeyDigest) {
     let first = UInt64(number) << 56
-    return (
-      KeyDigest(high: first, low: 0), KeyDigest(high: first | 0xFF_FFFF_FFFF_FFFF, low: .max)
-    )
+    return (KeyDigest(high: first, low: 0), KeyDigest(high: first | 0xFF_FFFF_FFFF_FFFF, low: .max))
   }
 
   /// The number of the subdirectory in which a digest's files belong.

@@ -54,8 +54,7 @@ final class DiskLending: DiskPart {
 
   /// Leases the file of an image if nothing has to be found out first; nil if `lend` has to be called.
   func lendAgain(_ image: CachedImage) -> StoredFile? {
-    guard health.isUp, stores.isEmpty || !stores.contains(image), let file = image.file
-    else { return nil }
+    guard health.isUp, stores.isEmpty || !stores.contains(image), let file = image.file else { return nil }
     let term = term()
     if file.term == term { return file }
     guard files.holds(file), verified.isSound(file.place) else { return nil }

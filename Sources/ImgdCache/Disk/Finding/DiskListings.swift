@@ -2,42 +2,26 @@
 final class DiskListings: DiskPart {
   let ground: DiskGround
 
-  init(_ ground: DiskGround) {
-    self.ground = ground
-  }
+  init(_ ground: DiskGround) { self.ground = ground }
 
   /// Lists entries after a cursor in the order of storing.
-  func page(
-    after cursor: UInt64?, limit: Int, prefix: String?, then: @escaping (EntryPage) -> Void
-  ) {
-    if mustWait {
-      return gate.wait { [unowned self] in
-        page(after: cursor, limit: limit, prefix: prefix, then: then)
-      }
-    }
-    guard health.isUp, let start = UInt32(exactly: cursor ?? 0) else {
-      return then(EntryPage())
-    }
+  func page(after cursor: UInt64?, limit: Int, prefix: String?, then: @escaping (EntryPage) -> Void) {
+    if mustWait { return gate.wait { [unowned self] in page(after: cursor, limit: limit, prefix: prefix, then: then) } }
+    guard health.isUp, let start = UInt32(exactly: cursor ?? 0) else { return then(EntryPage()) }
     threads.ask(
-      { (reader) throws(DiskTrouble) in
-        try reader.page(after: start, limit: limit, prefix: prefix)
-      }, orElse: { then(EntryPage()) },
+      { (reader) throws(DiskTrouble) in try reader.page(after: start, limit: limit, prefix: prefix) },
+      orElse: { then(EntryPage()) },
       then: { [unowned self] part in
         // The rows may come from an index that has been given up.
-        guard !mustWait else {
-          return page(after: cursor, limit: limit, prefix: prefix, then: then)
-        }
+        guard !mustWait else { return page(after: cursor, limit: limit, prefix: prefix, then: then) }
         let rows = (part?.rows ?? []).filter { isCurrent($0) }
-        then(
-          EntryPage(entries: rows.map { details(of: $0) }, next: part?.next.map(UInt64.init)))
+        then(EntryPage(entries: rows.map { details(of: $0) }, next: part?.next.map(UInt64.init)))
       })
   }
 
   /// The details of one entry.
   func look(for key: CacheKey, then: @escaping (EntryDetails?) -> Void) {
-    if mustWait {
-      return gate.wait { [unowned self] in look(for: key, then: then) }
-    }
+    if mustWait { return gate.wait { [unowned self] in look(for: key, then: then) } }
     guard health.isUp, let digest = key.digest else { return then(nil) }
     threads.ask(
       { (reader) throws(DiskTrouble) in try reader.row(of: digest) }, orElse: { then(nil) },
@@ -52,19 +36,14 @@ final class DiskListings: DiskPart {
   /// Only a few rows are read: no more answers are kept for one name, and hardly any two names have digests with
   /// the same end.
   func variants(of base: CacheKey, then: @escaping ([Variant]) -> Void) {
-    if mustWait {
-      return gate.wait { [unowned self] in variants(of: base, then: then) }
-    }
+    if mustWait { return gate.wait { [unowned self] in variants(of: base, then: then) } }
     guard health.isUp, let digest = base.digest else { return then([]) }
     threads.ask(
-      { (reader) throws(DiskTrouble) in
-        try reader.rows(ofBase: digest.tag, limit: 2 * VariantTable.mostOfOne)
-      }, orElse: { then([]) },
+      { (reader) throws(DiskTrouble) in try reader.rows(ofBase: digest.tag, limit: 2 * VariantTable.mostOfOne) },
+      orElse: { then([]) },
       then: { [unowned self] rows in
         guard !mustWait else { return variants(of: base, then: then) }
-        then(
-          rows.filter { $0.record.isNamed(base) && isCurrent($0) }.compactMap { Variant($0.record) }
-        )
+        then(rows.filter { $0.record.isNamed(base) && isCurrent($0) }.compactMap { Variant($0.record) })
       })
   }
 
@@ -89,7 +68,7 @@ final class DiskListings: DiskPart {
     return EntryDetails(
       url: record.url, identifier: record.identifier, facts: record.facts, bytes: record.bytes,
       age: Int(max(wall - record.storedAt, 0) + record.initialAgeMs / 1_000),
-      freshFor: Int(max(record.freshUntil - wall, 0)), storedAt: record.storedAt,
-      tags: record.tags, path: files.path(of: DiskEntry(row)) ?? "")
+      freshFor: Int(max(record.freshUntil - wall, 0)), storedAt: record.storedAt, tags: record.tags,
+      path: files.path(of: DiskEntry(row)) ?? "")
   }
 }

@@ -19,10 +19,7 @@ final class DiskLoads: DiskPart {
   /// Those who wait for each picture that is being read.
   private var waiting: [KeyDigest: [Waiter]] = [:]
 
-  init(
-    _ ground: DiskGround, stores: DiskStores, renewals: DiskRenewals, removals: DiskRemovals,
-    losses: DiskLosses
-  ) {
+  init(_ ground: DiskGround, stores: DiskStores, renewals: DiskRenewals, removals: DiskRemovals, losses: DiskLosses) {
     self.ground = ground
     self.stores = stores
     self.renewals = renewals
@@ -39,9 +36,7 @@ final class DiskLoads: DiskPart {
   ///
   /// The image carries the last purge before the look: a later purge of memory alone leaves it on disk, but keeps it
   /// out of memory.
-  func fetch(
-    _ key: CacheKey, countsAsUse: Bool, then: @escaping (CachedImage?) -> Void
-  ) -> Look<CachedImage?> {
+  func fetch(_ key: CacheKey, countsAsUse: Bool, then: @escaping (CachedImage?) -> Void) -> Look<CachedImage?> {
     guard let digest = key.digest else { return .now(nil) }
     return fetch(key, digest, Waiter(countsAsUse: countsAsUse, then: then))
   }
@@ -50,8 +45,7 @@ final class DiskLoads: DiskPart {
   func mayHold(_ key: CacheKey) -> Bool {
     guard let digest = key.digest else { return false }
     if gate.isClosed { return true }
-    return health.isUp
-      && (stores.image(for: key) != nil || !index.isLoaded || index.place(of: digest) != nil)
+    return health.isUp && (stores.image(for: key) != nil || !index.isLoaded || index.place(of: digest) != nil)
   }
 
   /// Ends every read without an image, because the index is given up.
@@ -63,9 +57,7 @@ final class DiskLoads: DiskPart {
 
   // MARK: Finding
 
-  private func fetch(
-    _ key: CacheKey, _ digest: KeyDigest, _ waiter: Waiter
-  ) -> Look<CachedImage?> {
+  private func fetch(_ key: CacheKey, _ digest: KeyDigest, _ waiter: Waiter) -> Look<CachedImage?> {
     guard !gate.isClosed else {
       gate.wait { [unowned self] in fetchAgain(key, digest, waiter) }
       return .later
@@ -85,9 +77,7 @@ final class DiskLoads: DiskPart {
     return .later
   }
 
-  private func fetch(
-    _ key: CacheKey, _ digest: KeyDigest, at place: Int, _ waiter: Waiter
-  ) -> Look<CachedImage?> {
+  private func fetch(_ key: CacheKey, _ digest: KeyDigest, at place: Int, _ waiter: Waiter) -> Look<CachedImage?> {
     guard !rules.isTooOld(index[place]) else {
       removals.remove([place], as: .eviction)
       countLook(nil, for: waiter)
@@ -111,9 +101,7 @@ final class DiskLoads: DiskPart {
   }
 
   /// Counts an image as compared with all purges up to now, unless it is in memory too, where it is compared itself.
-  private func carryOn(_ image: CachedImage) {
-    if image.place == nil { image.checked = purges.newest }
-  }
+  private func carryOn(_ image: CachedImage) { if image.place == nil { image.checked = purges.newest } }
 
   private func fetchAgain(_ key: CacheKey, _ digest: KeyDigest, _ waiter: Waiter) {
     fetch(key, digest, waiter).passOn(to: waiter.then)
@@ -122,17 +110,15 @@ final class DiskLoads: DiskPart {
   /// Asks the index file for an entry: while the index is being read, memory does not have all of them.
   private func lookUp(_ key: CacheKey, _ digest: KeyDigest, _ waiter: Waiter) {
     threads.ask(
-      { (reader) throws(DiskTrouble) in try reader.entry(of: digest) },
-      orElse: { [unowned self] in tell(waiter, nil) },
+      { (reader) throws(DiskTrouble) in try reader.entry(of: digest) }, orElse: { [unowned self] in tell(waiter, nil) },
       then: { [unowned self] entry in
         // The entry may come from an index that has been given up.
-        guard !gate.isClosed else {
-          return gate.wait { [unowned self] in fetchAgain(key, digest, waiter) }
-        }
+        guard !gate.isClosed else { return gate.wait { [unowned self] in fetchAgain(key, digest, waiter) } }
         // Once all entries are in memory, one that is only in the file has been removed.
         let place = index.isLoaded ? index.place(of: digest) : entry.flatMap { takeIn($0) }
-        guard let place, !rules.isTooOld(index[place]), pending.screen(place, of: key) != .gone
-        else { return tell(waiter, nil) }
+        guard let place, !rules.isTooOld(index[place]), pending.screen(place, of: key) != .gone else {
+          return tell(waiter, nil)
+        }
         load(place, key, digest, waiter)
       })
   }
@@ -140,8 +126,7 @@ final class DiskLoads: DiskPart {
   // MARK: Entries of the index file
 
   /// Takes in an entry of the index file, and returns its place; nil if its format is unknown or it was removed.
-  @discardableResult
-  func takeIn(_ entry: DiskEntry) -> Int? {
+  @discardableResult func takeIn(_ entry: DiskEntry) -> Int? {
     guard files.knows(entry.facts) else { return nil }
     return index.load(entry)
   }
@@ -157,18 +142,12 @@ final class DiskLoads: DiskPart {
     threads.ask(
       { (reader) throws(DiskTrouble) in reader.load(number) },
       orElse: { [unowned self] in loaded(nil, entry, key, at: place, checked: checked) },
-      then: { [unowned self] answer in
-        loaded(answer, entry, key, at: place, checked: checked)
-      })
+      then: { [unowned self] answer in loaded(answer, entry, key, at: place, checked: checked) })
   }
 
-  private func loaded(
-    _ answer: LoadAnswer?, _ entry: DiskEntry, _ key: CacheKey, at place: Int, checked: UInt64
-  ) {
+  private func loaded(_ answer: LoadAnswer?, _ entry: DiskEntry, _ key: CacheKey, at place: Int, checked: UInt64) {
     let waiters = waiting.removeValue(forKey: entry.digest) ?? []
-    let again = { [unowned self] in
-      for waiter in waiters { fetchAgain(key, entry.digest, waiter) }
-    }
+    let again = { [unowned self] in for waiter in waiters { fetchAgain(key, entry.digest, waiter) } }
     guard !gate.isClosed else { return gate.wait(again) }
     // The entry may have gone meanwhile, and some of the waiters may have come for one that replaced it.
     guard index.entry(at: place, number: entry.number) != nil else { return again() }
@@ -179,14 +158,11 @@ final class DiskLoads: DiskPart {
   }
 
   /// The image that the reader brought; an entry whose picture is missing or damaged is removed.
-  private func image(
-    from answer: LoadAnswer, _ entry: DiskEntry, _ key: CacheKey, at place: Int
-  ) -> CachedImage? {
+  private func image(from answer: LoadAnswer, _ entry: DiskEntry, _ key: CacheKey, at place: Int) -> CachedImage? {
     switch answer {
     case .loaded(let record, let payload, let stamp):
       guard record.isOf(key),
-        let image = CachedImage.make(
-          record, key: key, payload: payload, wall: rules.wall, at: loop.now)
+        let image = CachedImage.make(record, key: key, payload: payload, wall: rules.wall, at: loop.now)
       else {
         losses.damaged(place, "its row is not what was stored")
         return nil

@@ -17,9 +17,7 @@ struct LeaseEnds: Sendable {
 
   private func found(_ number: UInt32) -> UInt32? {
     if let end = ends[number] { return end }
-    for leases in former.reversed() {
-      if let end = leases.ends[number] { return end }
-    }
+    for leases in former.reversed() { if let end = leases.ends[number] { return end } }
     return nil
   }
 }
@@ -40,7 +38,6 @@ final class FormerLeases: Sendable {
   /// Both merged; nil if there are too many.
   func merged(with later: FormerLeases) -> FormerLeases? {
     guard ends.count + later.ends.count <= Self.few else { return nil }
-    return FormerLeases(
-      ends.merging(later.ends) { $1 }, lastEnd: max(lastEnd, later.lastEnd))
+    return FormerLeases(ends.merging(later.ends) { $1 }, lastEnd: max(lastEnd, later.lastEnd))
   }
 }

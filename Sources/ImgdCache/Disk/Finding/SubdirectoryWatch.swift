@@ -20,8 +20,7 @@ final class SubdirectoryWatch {
   /// Nil if nothing can be watched: then every file is looked at every time.
   init?(_ directory: DiskDirectory) {
     // The index and the nameless files of new pictures lie in these directories, and it is we who write them.
-    guard let watch = try? DirectoryWatch(),
-      (try? watch.add(directory.path, noticesWriting: false)) != nil,
+    guard let watch = try? DirectoryWatch(), (try? watch.add(directory.path, noticesWriting: false)) != nil,
       (try? watch.add(directory.layoutPath, noticesWriting: false)) != nil
     else { return nil }
     self.directory = directory
@@ -43,8 +42,7 @@ final class SubdirectoryWatch {
     watch.events().compactMap { event in
       // The daemon itself writes the index.
       if event.name?.hasPrefix("index.db") == true { return nil }
-      guard let number = event.directory, areSubdirectories.contains(number), let name = event.name
-      else {
+      guard let number = event.directory, areSubdirectories.contains(number), let name = event.name else {
         forget()
         return .everything
       }

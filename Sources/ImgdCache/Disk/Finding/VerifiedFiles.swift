@@ -59,9 +59,7 @@ final class VerifiedFiles: DiskPart {
   }
 
   /// Whether everything that is done to files of this digest is noticed from now on.
-  func notices(_ digest: KeyDigest) -> Bool {
-    watch?.cover(Subdirectory.number(of: digest)) == true
-  }
+  func notices(_ digest: KeyDigest) -> Bool { watch?.cover(Subdirectory.number(of: digest)) == true }
 
   /// Notes that a file was stored whose changes have been noticed since `begun`: it is sound unless it was touched.
   func noteStored(_ entry: DiskEntry, at place: Int, under begun: UInt32) {
@@ -94,9 +92,7 @@ final class VerifiedFiles: DiskPart {
     return directory.pictures.open(file, count: Int(entry.bytes), allowsWaiting: false)
   }
 
-  private func read(
-    _ file: borrowing FileDescriptor, _ stamp: UInt64, of entry: DiskEntry, at place: Int
-  ) -> Payload? {
+  private func read(_ file: borrowing FileDescriptor, _ stamp: UInt64, of entry: DiskEntry, at place: Int) -> Payload? {
     let count = Int(entry.bytes)
     guard count <= Self.mostBytesRead, let payload = Payload.readAtHand(file, count: count),
       BodyChecksum(of: payload) == entry.checksum
@@ -119,22 +115,17 @@ final class VerifiedFiles: DiskPart {
     guard isInPlace else { return .missing }
     if index[place].verifiedIn == count { return .sound }
     guard looks[entry.number] == nil else { return .wouldWait }
-    guard let directory = files.directory, let file = files.file(of: entry) else {
-      return .damaged
-    }
+    guard let directory = files.directory, let file = files.file(of: entry) else { return .damaged }
     // The watch begins first, so that nothing happens unseen in between.
     let isWatched = covers(file)
-    var answer = directory.pictures.check(
-      file, count: Int(entry.bytes), stamp: index[place].stamp)
+    var answer = directory.pictures.check(file, count: Int(entry.bytes), stamp: index[place].stamp)
     if answer == .unknown { answer = read(entry, at: place) == nil ? .wouldWait : .sound }
     if answer == .sound, isWatched { index.setVerified(in: count, at: place) }
     return answer
   }
 
   /// Whether everything that is done to a file is noticed from now on.
-  private func covers(_ file: PictureFile) -> Bool {
-    watch?.cover(file.subdirectory) == true
-  }
+  private func covers(_ file: PictureFile) -> Bool { watch?.cover(file.subdirectory) == true }
 
   /// Whether a file need not be looked at: it was found sound, and has not been touched since.
   func isSound(_ place: Int) -> Bool {
@@ -158,9 +149,7 @@ final class VerifiedFiles: DiskPart {
     looks[entry.number] = []
     let (begun, isWatched) = (count, covers(file))
     threads.ask(
-      { (reader) throws(DiskTrouble) in
-        reader.compare(file, count: Int(entry.bytes), checksum: entry.checksum)
-      },
+      { (reader) throws(DiskTrouble) in reader.compare(file, count: Int(entry.bytes), checksum: entry.checksum) },
       orElse: { [unowned self] in looked(at: entry) },
       then: { [unowned self] answer in
         if index.entry(at: place, number: entry.number) != nil {
@@ -176,9 +165,7 @@ final class VerifiedFiles: DiskPart {
       })
   }
 
-  private func looked(at entry: DiskEntry) {
-    for action in looks.removeValue(forKey: entry.number) ?? [] { action() }
-  }
+  private func looked(at entry: DiskEntry) { for action in looks.removeValue(forKey: entry.number) ?? [] { action() } }
 
   /// Takes note of what others have done to the files, once a tick.
   func hear() {
@@ -205,11 +192,7 @@ final class VerifiedFiles: DiskPart {
   }
 
   private func note(touched file: PictureFile) {
-    if touched.count < Self.mostTouched {
-      touched.insert(file.number)
-    } else {
-      areTouchedMore = true
-    }
+    if touched.count < Self.mostTouched { touched.insert(file.number) } else { areTouchedMore = true }
     if let place = index.place(of: file.digest, number: file.number) {
       index.setVerified(in: 0, at: place)
       // Two changes within a tick of the kernel's clock have one stamp.

@@ -40,23 +40,19 @@ enum FleetCodec {
   static func position(_ bytes: [UInt8]) -> FleetPosition? {
     var reader = ByteReader(bytes[...])
     guard reader.isSealed(), reader.number(UInt8.self) == version else { return nil }
-    let position = FleetPosition(
-      generation: reader.number(), number: reader.number(), nonce: reader.number())
+    let position = FleetPosition(generation: reader.number(), number: reader.number(), nonce: reader.number())
     return reader.hasFailed || !reader.isAtEnd ? nil : position
   }
 
   /// A purge but for its nonce, which is a column of its own.
   static func encode(_ purge: FleetPurge) -> [UInt8] {
-    OwedCodec.encode([
-      RemovalOrder(purge.filter, isSoft: purge.isSoft, askedAt: purge.askedAt)
-    ])
+    OwedCodec.encode([RemovalOrder(purge.filter, isSoft: purge.isSoft, askedAt: purge.askedAt)])
   }
 
   /// Nil when the bytes are not as `encode` makes them.
   static func purge(_ bytes: [UInt8], nonce: UInt64) -> FleetPurge? {
     let orders = OwedCodec.decode(bytes)
     guard orders.count == 1 else { return nil }
-    return FleetPurge(
-      orders[0].filter, isSoft: orders[0].isSoft, askedAt: orders[0].askedAt, nonce: nonce)
+    return FleetPurge(orders[0].filter, isSoft: orders[0].isSoft, askedAt: orders[0].askedAt, nonce: nonce)
   }
 }

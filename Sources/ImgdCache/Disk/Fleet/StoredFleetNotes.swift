@@ -18,9 +18,7 @@ final class StoredFleetNotes: DiskPart {
   /// Whether something was not written.
   private var isBehind = false
 
-  init(_ ground: DiskGround) {
-    self.ground = ground
-  }
+  init(_ ground: DiskGround) { self.ground = ground }
 
   /// The memory that they take, roughly.
   var heldBytes: Int { changes.heldBytes + bytesInFlight }
@@ -86,18 +84,14 @@ final class StoredFleetNotes: DiskPart {
       })
   }
 
-  private func goOn(isRefused: Bool) {
-    if isBehind, !isRefused { catchUp() } else { send() }
-  }
+  private func goOn(isRefused: Bool) { if isBehind, !isRefused { catchUp() } else { send() } }
 
   private func takeWaiting() -> [(Bool) -> Void] {
     defer { waiting = [] }
     return waiting
   }
 
-  private func tell(_ waiting: [(Bool) -> Void], _ isKept: Bool) {
-    for then in waiting { then(isKept) }
-  }
+  private func tell(_ waiting: [(Bool) -> Void], _ isKept: Bool) { for then in waiting { then(isKept) } }
 
   // MARK: Life
 
@@ -111,9 +105,7 @@ final class StoredFleetNotes: DiskPart {
   func fail() { onNews(.unreadable) }
 
   /// Goes on after the disk has refused something.
-  func resume() {
-    if isBehind, inFlight == 0 { catchUp() }
-  }
+  func resume() { if isBehind, inFlight == 0 { catchUp() } }
 
   private func catchUp() {
     isBehind = false

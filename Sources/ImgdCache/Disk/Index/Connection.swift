@@ -40,9 +40,7 @@ import Glibc
   }
 
   /// Frees cached pages, which can be read again.
-  func giveBack() {
-    unsafe _ = sqlite3_db_release_memory(handle)
-  }
+  func giveBack() { unsafe _ = sqlite3_db_release_memory(handle) }
 
   func close() {
     // Statements that still exist would keep the file open.
@@ -55,9 +53,7 @@ import Glibc
   private func restrict() {
     unsafe sqlite3_busy_timeout(handle, Self.patience)
     unsafe _ = sqlite_set_flag(handle, SQLITE_DBCONFIG_DEFENSIVE, 1)
-    for flag in [
-      SQLITE_DBCONFIG_TRUSTED_SCHEMA, SQLITE_DBCONFIG_ENABLE_TRIGGER, SQLITE_DBCONFIG_ENABLE_VIEW,
-    ] {
+    for flag in [SQLITE_DBCONFIG_TRUSTED_SCHEMA, SQLITE_DBCONFIG_ENABLE_TRIGGER, SQLITE_DBCONFIG_ENABLE_VIEW] {
       unsafe _ = sqlite_set_flag(handle, flag, 0)
     }
     // Even a row with many headers is far smaller than this.
@@ -83,15 +79,11 @@ import Glibc
     var prepared: OpaquePointer?
     let flags = isKept ? UInt32(SQLITE_PREPARE_PERSISTENT) : 0
     let code = unsafe sqlite3_prepare_v3(handle, text, -1, flags, &prepared, nil)
-    guard code == SQLITE_OK, let prepared = unsafe prepared else {
-      throw unsafe problem(of: handle)
-    }
+    guard code == SQLITE_OK, let prepared = unsafe prepared else { throw unsafe problem(of: handle) }
     return unsafe Statement(owning: prepared)
   }
 
-  func execute(_ text: String) throws(IndexProblem) {
-    try prepare(text).run()
-  }
+  func execute(_ text: String) throws(IndexProblem) { try prepare(text).run() }
 
   /// The number that `PRAGMA name` returns.
   func number(_ name: String) throws(IndexProblem) -> Int {
@@ -124,6 +116,5 @@ import Glibc
 }
 
 extension IndexProblem {
-  static let closed = IndexProblem.storage(
-    code: SQLITE_MISUSE, systemErrno: 0, "it has been closed")
+  static let closed = IndexProblem.storage(code: SQLITE_MISUSE, systemErrno: 0, "it has been closed")
 }

@@ -39,9 +39,8 @@ package struct DiskEntry: Sendable, Equatable {
   package var allocated: Int { Int(blocks) * 512 }
 
   init(
-    number: UInt32, digest: KeyDigest, bytes: UInt32, allocated: Int, facts: ImageFacts,
-    modified: UInt32, checksum: BodyChecksum, storedAt: UInt32, lastAccess: UInt32,
-    freshUntil: UInt32, isPlain: Bool, base: UInt32
+    number: UInt32, digest: KeyDigest, bytes: UInt32, allocated: Int, facts: ImageFacts, modified: UInt32,
+    checksum: BodyChecksum, storedAt: UInt32, lastAccess: UInt32, freshUntil: UInt32, isPlain: Bool, base: UInt32
   ) {
     self.number = number
     self.digest = digest
@@ -60,12 +59,10 @@ package struct DiskEntry: Sendable, Equatable {
   init(_ row: IndexRow) {
     let record = row.record
     self.init(
-      number: row.number, digest: record.digest, bytes: UInt32(clamping: record.bytes),
-      allocated: row.allocated, facts: record.facts, modified: record.modified,
-      checksum: record.checksum, storedAt: UInt32(clamping: record.storedAt),
-      lastAccess: UInt32(clamping: row.lastAccess),
-      freshUntil: UInt32(clamping: record.freshUntil), isPlain: record.flags.contains(.plain),
-      base: record.baseTag)
+      number: row.number, digest: record.digest, bytes: UInt32(clamping: record.bytes), allocated: row.allocated,
+      facts: record.facts, modified: record.modified, checksum: record.checksum,
+      storedAt: UInt32(clamping: record.storedAt), lastAccess: UInt32(clamping: row.lastAccess),
+      freshUntil: UInt32(clamping: record.freshUntil), isPlain: record.flags.contains(.plain), base: record.baseTag)
   }
 
   /// Notes that a use has to be written to the index file; false if one was noted in the same period already.

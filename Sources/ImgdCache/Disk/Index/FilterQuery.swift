@@ -52,13 +52,9 @@ struct FilterQuery {
   /// Conditions with an index, the one that leads to the fewest rows first.
   private static func leads(_ filter: PurgeFilter) -> [(condition: Condition, table: Table)] {
     var leads: [(condition: Condition, table: Table)] = []
-    if let digest = filter.digest {
-      leads.append((Condition(text: "digest = ?", values: [.digest(digest)]), .entry))
-    }
+    if let digest = filter.digest { leads.append((Condition(text: "digest = ?", values: [.digest(digest)]), .entry)) }
     if let url = filter.url { leads.append((equal("url", url.text), .picture)) }
-    if let tag = filter.tag {
-      leads.append((leads.isEmpty ? isTag(tag) : hasTag(tag), .tag))
-    }
+    if let tag = filter.tag { leads.append((leads.isEmpty ? isTag(tag) : hasTag(tag), .tag)) }
     if let prefix = filter.prefix { leads.append((range("url", Array(prefix.utf8)), .picture)) }
     if let host = filter.host {
       let order = HostOrder(host)
@@ -75,9 +71,7 @@ struct FilterQuery {
     if let host = filter.host, HostOrder(host).isName {
       others.append(Condition(text: "substr(host, -1) = '.'", values: []))
     }
-    if let identifier = filter.identifier {
-      others.append(equal("ifnull(identifier, '')", identifier))
-    }
+    if let identifier = filter.identifier { others.append(equal("ifnull(identifier, '')", identifier)) }
     if let time = order.storedBefore { others.append(moment("stored_at < ?", time)) }
     if let time = order.usedBefore { others.append(moment("last_access < ?", time)) }
     if let time = order.staleAt { others.append(moment("fresh_until <= ?", time)) }
@@ -99,11 +93,8 @@ struct FilterQuery {
   }
 
   private static func range(_ column: String, _ prefix: [UInt8]) -> Condition {
-    guard let end = end(ofPrefix: prefix) else {
-      return Condition(text: column + " >= ?", values: [.text(prefix)])
-    }
-    return Condition(
-      text: "\(column) >= ? AND \(column) < ?", values: [.text(prefix), .text(end)])
+    guard let end = end(ofPrefix: prefix) else { return Condition(text: column + " >= ?", values: [.text(prefix)]) }
+    return Condition(text: "\(column) >= ? AND \(column) < ?", values: [.text(prefix), .text(end)])
   }
 
   private static func moment(_ text: String, _ time: Int64) -> Condition {
@@ -112,7 +103,5 @@ struct FilterQuery {
 }
 
 extension PurgeFilter {
-  fileprivate var asksForNames: Bool {
-    url != nil || identifier != nil || prefix != nil || host != nil
-  }
+  fileprivate var asksForNames: Bool { url != nil || identifier != nil || prefix != nil || host != nil }
 }

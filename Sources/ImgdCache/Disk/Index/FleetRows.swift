@@ -17,9 +17,7 @@ final class FleetRows {
   /// Everything that the tables hold.
   func all() throws(IndexProblem) -> FleetNotes {
     var notes = FleetNotes()
-    let record = try connection.statement(.fleetPosition).first { (row) throws(IndexProblem) in
-      try row.blob()
-    }
+    let record = try connection.statement(.fleetPosition).first { (row) throws(IndexProblem) in try row.blob() }
     notes.position = record.flatMap { FleetCodec.position($0) }
     let statement = try connection.statement(.fleetPurges)
     statement.bind(Self.mostRead)

@@ -16,9 +16,9 @@ package final class IndexEntries {
   /// pending unlink.
   ///
   /// Numbers that are negative or absurdly large are clamped to the range that can be read back.
-  package func insert(
-    _ row: IndexRow, retiring keepUntil: Int64
-  ) throws(IndexProblem) -> (number: UInt32, retired: PendingUnlink?) {
+  package func insert(_ row: IndexRow, retiring keepUntil: Int64) throws(IndexProblem) -> (
+    number: UInt32, retired: PendingUnlink?
+  ) {
     try transactions.expectWriting()
     var row = row.sane
     let earlier = try entry(of: row.record.digest)
@@ -78,18 +78,14 @@ package final class IndexEntries {
     statement.bind(entry.allocated)
     for time in [entry.storedAt, entry.lastAccess, entry.freshUntil] { statement.bind(time) }
     for fact in [entry.facts.format, entry.facts.orientation] { statement.bind(fact) }
-    for fact in [entry.facts.width, entry.facts.height, entry.facts.frames] {
-      statement.bind(fact)
-    }
+    for fact in [entry.facts.width, entry.facts.height, entry.facts.frames] { statement.bind(fact) }
     statement.bind(entry.modified)
     statement.bind(entry.checksum.value)
     statement.bind(entry.isPlain ? 1 : 0)
     statement.bind(entry.base)
     statement.bind(entry.seal)
     try statement.run()
-    guard let number = UInt32(exactly: connection.lastNumber) else {
-      throw .damaged("all numbers are used up")
-    }
+    guard let number = UInt32(exactly: connection.lastNumber) else { throw .damaged("all numbers are used up") }
     return number
   }
 
@@ -108,9 +104,7 @@ package final class IndexEntries {
 
   private func renewEntry(_ entry: DiskEntry) throws(IndexProblem) {
     let statement = try connection.statement(.renewEntry)
-    for time in [entry.storedAt, entry.lastAccess, entry.freshUntil, entry.modified] {
-      statement.bind(time)
-    }
+    for time in [entry.storedAt, entry.lastAccess, entry.freshUntil, entry.modified] { statement.bind(time) }
     statement.bind(entry.isPlain ? 1 : 0)
     statement.bind(entry.base)
     statement.bind(entry.seal)
@@ -188,9 +182,9 @@ package final class IndexEntries {
   /// `prefix`. At most `most` rows are looked at.
   ///
   /// `next` is the number after which to go on; nil at the end.
-  package func page(
-    after number: UInt32, limit: Int, examined most: Int, prefix: String? = nil
-  ) throws(IndexProblem) -> (rows: [IndexRow], next: UInt32?) {
+  package func page(after number: UInt32, limit: Int, examined most: Int, prefix: String? = nil) throws(IndexProblem)
+    -> (rows: [IndexRow], next: UInt32?)
+  {
     try transactions.read { () throws(IndexProblem) in
       let found = try names(after: number, limit: limit, examined: most, prefix: prefix ?? "")
       var rows: [IndexRow] = []
@@ -212,9 +206,7 @@ package final class IndexEntries {
 
   /// The number of the entry that was stored last; zero when there is none.
   package func lastNumber() throws(IndexProblem) -> UInt32 {
-    try connection.statement(.lastNumber).first { (row) throws(IndexProblem) in
-      try row.integer()
-    } ?? 0
+    try connection.statement(.lastNumber).first { (row) throws(IndexProblem) in try row.integer() } ?? 0
   }
 
   private func untaggedRow(_ number: UInt32) throws(IndexProblem) -> IndexRow? {
@@ -236,9 +228,7 @@ package final class IndexEntries {
     statement.bind(number)
     let row = try statement.first { (row) throws(IndexProblem) in try row.row(of: entry) }
     guard let row else { throw .damaged("an entry has no picture") }
-    guard row.record.tags.elementsEqual(tags, by: sameBytes) else {
-      throw tagsChanged(number)
-    }
+    guard row.record.tags.elementsEqual(tags, by: sameBytes) else { throw tagsChanged(number) }
     return row
   }
 
@@ -255,9 +245,9 @@ package final class IndexEntries {
   }
 
   /// The numbers of the entries on a page.
-  private func names(
-    after number: UInt32, limit: Int, examined most: Int, prefix: String
-  ) throws(IndexProblem) -> (numbers: [UInt32], next: UInt32?) {
+  private func names(after number: UInt32, limit: Int, examined most: Int, prefix: String) throws(IndexProblem) -> (
+    numbers: [UInt32], next: UInt32?
+  ) {
     let statement = try connection.statement(.pageURLs)
     statement.bind(number)
     defer { statement.reset() }

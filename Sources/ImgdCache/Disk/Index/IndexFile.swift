@@ -54,17 +54,13 @@ package final class IndexFile {
   }
 
   /// Frees memory that only makes it faster.
-  func giveBack() {
-    connection.giveBack()
-  }
+  func giveBack() { connection.giveBack() }
 
   /// Whether its path still leads to it; otherwise what is written to it is lost.
   package var isInPlace: Bool { !connection.hasMoved }
 
   /// Carries out changes together: after an error, which `body` has to pass on, none has been made.
-  package func write<T>(_ body: () throws(IndexProblem) -> T) throws(IndexProblem) -> T {
-    try transactions.write(body)
-  }
+  package func write<T>(_ body: () throws(IndexProblem) -> T) throws(IndexProblem) -> T { try transactions.write(body) }
 
   /// Begins to look for the entries that a removal covers, in no particular order.
   package func search(_ order: RemovalOrder) throws(IndexProblem) -> IndexSearch {
@@ -72,7 +68,5 @@ package final class IndexFile {
   }
 
   /// Begins to look for the entries that several removals cover, in one pass.
-  func scan(_ orders: [RemovalOrder]) throws(IndexProblem) -> IndexScan {
-    try IndexScan(orders, in: connection)
-  }
+  func scan(_ orders: [RemovalOrder]) throws(IndexProblem) -> IndexScan { try IndexScan(orders, in: connection) }
 }

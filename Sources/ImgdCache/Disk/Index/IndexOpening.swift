@@ -4,17 +4,13 @@ internal import CSQLite
 struct IndexOpening {
   private let connection: Connection
 
-  init(_ connection: Connection) {
-    self.connection = connection
-  }
+  init(_ connection: Connection) { self.connection = connection }
 
   /// Prepares for reading, and returns whether the last writer closed the file properly.
   func toRead() throws(IndexProblem) -> Bool {
     try IndexSchema.verify(connection)
     // No mapping: a mapped file that is cut short would end the process.
-    for text in ["mmap_size = 0", "cache_size = -2048", "query_only = ON"] {
-      try connection.execute("PRAGMA \(text)")
-    }
+    for text in ["mmap_size = 0", "cache_size = -2048", "query_only = ON"] { try connection.execute("PRAGMA \(text)") }
     return try isClean()
   }
 
@@ -45,11 +41,8 @@ struct IndexOpening {
     for text in [
       "synchronous = FULL", "mmap_size = 0", "cache_size = -8192", "temp_store = MEMORY",
       // Some builds overwrite what was removed with zeros, which writes every page once more.
-      "secure_delete = OFF", "cell_size_check = ON", "wal_autocheckpoint = 1000",
-      "journal_size_limit = 16777216",
-    ] {
-      try connection.execute("PRAGMA \(text)")
-    }
+      "secure_delete = OFF", "cell_size_check = ON", "wal_autocheckpoint = 1000", "journal_size_limit = 16777216",
+    ] { try connection.execute("PRAGMA \(text)") }
   }
 
   private func isClean() throws(IndexProblem) -> Bool {

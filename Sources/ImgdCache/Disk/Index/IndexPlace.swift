@@ -19,9 +19,7 @@ enum IndexPlace {
     return creating
   }
 
-  private static func judge(
-    _ status: stat, _ path: String, securing: Bool
-  ) throws(IndexProblem) {
+  private static func judge(_ status: stat, _ path: String, securing: Bool) throws(IndexProblem) {
     guard status.st_mode & S_IFMT == S_IFREG else { throw .damaged("\(path) is no plain file") }
     guard status.st_uid == geteuid() else { throw .damaged("\(path) belongs to another user") }
     // SQLite would take such a file for an empty one.
@@ -46,9 +44,7 @@ enum IndexPlace {
     for part in ["", "-wal", "-shm"] {
       let aside = path + ".aside" + part
       if unsafe Glibc.remove(aside) != 0, errno != ENOENT { throw .call("remove", aside) }
-      if unsafe rename(path + part, aside) != 0, errno != ENOENT {
-        throw .call("rename", path + part)
-      }
+      if unsafe rename(path + part, aside) != 0, errno != ENOENT { throw .call("rename", path + part) }
     }
   }
 }

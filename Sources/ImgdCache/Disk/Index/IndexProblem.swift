@@ -17,8 +17,7 @@ package enum IndexProblem: Error, Sendable, CustomStringConvertible {
   package var description: String {
     switch self {
     case .damaged(let reason): "the index is damaged: \(reason)"
-    case .fromTheFuture(let version):
-      "the index has layout \(version), and this version reads \(IndexSchema.version)"
+    case .fromTheFuture(let version): "the index has layout \(version), and this version reads \(IndexSchema.version)"
     case .busy: "the index is locked by another process"
     case .tooLarge: "a record is larger than \(RecordCodec.mostBytes) bytes"
     case .storage(_, let errno, let reason):
@@ -33,14 +32,12 @@ package enum IndexProblem: Error, Sendable, CustomStringConvertible {
     switch code & 0xFF {
     case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL: self = .busy
     // Our statements are right for our tables, so these codes point to other tables or rows.
-    case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_ERROR, SQLITE_CONSTRAINT, SQLITE_MISMATCH,
-      SQLITE_TOOBIG:
+    case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_ERROR, SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_TOOBIG:
       self = .damaged(reason)
     // SQLite itself tells a full disk from other failures, but does not keep the system's number.
     case SQLITE_FULL: self = .storage(code: code, systemErrno: ENOSPC, reason)
     // Only these two leave a number of their own behind.
-    case SQLITE_IOERR, SQLITE_CANTOPEN:
-      self = .storage(code: code, systemErrno: systemErrno, reason)
+    case SQLITE_IOERR, SQLITE_CANTOPEN: self = .storage(code: code, systemErrno: systemErrno, reason)
     default: self = .storage(code: code, systemErrno: 0, reason)
     }
   }

@@ -11,8 +11,7 @@ enum IndexQuery: Int, CaseIterable {
 
   case addUnlink, dueUnlinks, nextUnlink, isPendingUnlink, forgetUnlink
   case addRemoval, removals, removeRemoval
-  case fleetPosition, writeFleetPosition, fleetPurges, writeFleetPurge, removeFleetPurge,
-    removeFleetPurges
+  case fleetPosition, writeFleetPosition, fleetPurges, writeFleetPurge, removeFleetPurge, removeFleetPurges
 
   var text: String {
     switch self {
@@ -25,14 +24,12 @@ enum IndexQuery: Int, CaseIterable {
 
     case .entryByDigest: Self.selectEntry + " WHERE digest = ?"
     case .entryByNumber: Self.selectEntry + " WHERE number = ?"
-    case .entriesOfBase:
-      Self.selectEntry + " WHERE base = ? AND base > 0 ORDER BY number DESC LIMIT ?"
+    case .entriesOfBase: Self.selectEntry + " WHERE base = ? AND base > 0 ORDER BY number DESC LIMIT ?"
     case .entries: Self.selectEntry + " WHERE number > ? ORDER BY number LIMIT ?"
     case .numbers: "SELECT number FROM entry WHERE number <= ? ORDER BY number LIMIT ?"
     case .lastNumber: "SELECT number FROM entry ORDER BY number DESC LIMIT 1"
     case .subdirectory: "SELECT number, digest, allocated FROM entry WHERE digest BETWEEN ? AND ?"
-    case .row:
-      "SELECT url, host, identifier, suffix, record, seal FROM picture WHERE number = ?"
+    case .row: "SELECT url, host, identifier, suffix, record, seal FROM picture WHERE number = ?"
     case .untaggedRow:
       """
       SELECT \(Self.entryColumns), url, host, identifier, suffix, record, picture.seal
@@ -112,8 +109,7 @@ enum IndexQuery: Int, CaseIterable {
   }
 
   private static let selectEntry = "SELECT \(entryColumns) FROM entry"
-  private static let entryColumns =
-    """
+  private static let entryColumns = """
     number, digest, bytes, allocated, stored_at, last_access, fresh_until, format, orientation, width,
     height, frames, modified, checksum, plain, base, entry.seal
     """

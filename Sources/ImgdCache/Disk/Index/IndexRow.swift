@@ -19,9 +19,7 @@ package struct IndexRow: Sendable, Equatable {
     self.lastAccess = lastAccess
   }
 
-  var file: PictureFile? {
-    PictureFile(digest: record.digest, number: number, suffix: suffix)
-  }
+  var file: PictureFile? { PictureFile(digest: record.digest, number: number, suffix: suffix) }
 
   /// The row with its numbers in range, and the host and the tags as they would be read back.
   var sane: IndexRow {

@@ -20,9 +20,9 @@ final class IndexScan {
 
   /// Each removal's matches among the next `most` rows, and whether those rows were the last. It stops earlier
   /// when there are `mostFound` matches.
-  func next(
-    examining most: Int, finding mostFound: Int = .max
-  ) throws(IndexProblem) -> (matches: [[IndexMatch]], isLast: Bool) {
+  func next(examining most: Int, finding mostFound: Int = .max) throws(IndexProblem) -> (
+    matches: [[IndexMatch]], isLast: Bool
+  ) {
     var matches = [[IndexMatch]](repeating: [], count: conditions.count)
     var found = 0
     for _ in 0..<most where found < mostFound {
@@ -31,9 +31,7 @@ final class IndexScan {
       let ages = try statement.ages()
       let identifier = asksForNames ? try statement.text() : ""
       for place in conditions.indices
-      where conditions[place].isMet(by: ages, number: match.number)
-        && isNamed(identifier, place)
-      {
+      where conditions[place].isMet(by: ages, number: match.number) && isNamed(identifier, place) {
         matches[place].append(match)
         found += 1
       }
@@ -46,9 +44,7 @@ final class IndexScan {
   }
 }
 
-private struct Ages {
-  let storedAt, lastAccess, freshUntil: Int64
-}
+private struct Ages { let storedAt, lastAccess, freshUntil: Int64 }
 
 /// The limits that a removal sets to an entry's number and times.
 private struct Condition {
@@ -63,8 +59,7 @@ private struct Condition {
   }
 
   func isMet(by ages: Ages, number: UInt32) -> Bool {
-    number <= ceiling && ages.storedAt < storedBefore && ages.lastAccess < usedBefore
-      && ages.freshUntil <= staleAt
+    number <= ceiling && ages.storedAt < storedBefore && ages.lastAccess < usedBefore && ages.freshUntil <= staleAt
   }
 }
 

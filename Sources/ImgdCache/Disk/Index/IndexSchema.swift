@@ -36,8 +36,7 @@ enum IndexSchema {
       base INTEGER NOT NULL,
       seal INTEGER NOT NULL
     ) STRICT
-    """,
-    "CREATE INDEX entry_base ON entry (base) WHERE base > 0",
+    """, "CREATE INDEX entry_base ON entry (base) WHERE base > 0",
     """
     CREATE TABLE picture (
       number INTEGER PRIMARY KEY,
@@ -48,17 +47,14 @@ enum IndexSchema {
       record BLOB NOT NULL,
       seal INTEGER NOT NULL
     ) STRICT
-    """,
-    "CREATE INDEX picture_url ON picture (url)",
-    "CREATE INDEX picture_host ON picture (host)",
+    """, "CREATE INDEX picture_url ON picture (url)", "CREATE INDEX picture_host ON picture (host)",
     """
     CREATE TABLE tag (
       tag TEXT NOT NULL,
       number INTEGER NOT NULL,
       PRIMARY KEY (tag, number)
     ) STRICT, WITHOUT ROWID
-    """,
-    "CREATE INDEX tag_number ON tag (number)",
+    """, "CREATE INDEX tag_number ON tag (number)",
     """
     CREATE TABLE removal (
       id INTEGER PRIMARY KEY,
@@ -117,8 +113,7 @@ enum IndexSchema {
   static func create(in connection: Connection, isClean: Bool) throws(IndexProblem) {
     try connection.execute("BEGIN IMMEDIATE")
     for text in definitions { try connection.execute(text) }
-    try connection.execute(
-      "INSERT INTO state (one, clean) VALUES (1, \(isClean ? 1 : 0))")
+    try connection.execute("INSERT INTO state (one, clean) VALUES (1, \(isClean ? 1 : 0))")
     try connection.execute("PRAGMA user_version = \(version)")
     try connection.execute("PRAGMA application_id = \(applicationID)")
     try connection.execute("COMMIT")
@@ -142,8 +137,7 @@ enum IndexSchema {
   /// Refuses forged numbers of entries: if no higher number were left, it would look like a full disk.
   private static func verifyNumbers(_ connection: Connection) throws(IndexProblem) {
     for text in [
-      "SELECT seq FROM sqlite_sequence WHERE name = 'entry'",
-      "SELECT number FROM entry ORDER BY number DESC LIMIT 1",
+      "SELECT seq FROM sqlite_sequence WHERE name = 'entry'", "SELECT number FROM entry ORDER BY number DESC LIMIT 1",
     ] {
       let statement = try connection.prepare(text)
       if try statement.step() { _ = try statement.integer(UInt32.self) }
@@ -151,8 +145,7 @@ enum IndexSchema {
   }
 
   private static func found(in connection: Connection) throws(IndexProblem) -> [String] {
-    let statement = try connection.prepare(
-      "SELECT sql FROM sqlite_schema WHERE name NOT GLOB 'sqlite_*'")
+    let statement = try connection.prepare("SELECT sql FROM sqlite_schema WHERE name NOT GLOB 'sqlite_*'")
     var found: [String] = []
     while try statement.step() { found.append(try statement.textOrNull() ?? "") }
     return found.sorted()

@@ -15,9 +15,9 @@ package final class IndexSearch {
 
   /// The matches among the next `most` rows, how many rows there were, and whether those were the last. It stops
   /// earlier when there are `mostFound` matches.
-  package func next(
-    examining most: Int, finding mostFound: Int = .max
-  ) throws(IndexProblem) -> (matches: [IndexMatch], examined: Int, isLast: Bool) {
+  package func next(examining most: Int, finding mostFound: Int = .max) throws(IndexProblem) -> (
+    matches: [IndexMatch], examined: Int, isLast: Bool
+  ) {
     var matches: [IndexMatch] = []
     for examined in 0..<most {
       guard try statement.step() else { return (matches, examined, true) }

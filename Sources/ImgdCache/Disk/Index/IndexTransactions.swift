@@ -5,9 +5,7 @@ final class IndexTransactions {
   let connection: Connection
   private var isWriting = false
 
-  init(_ connection: Connection) {
-    self.connection = connection
-  }
+  init(_ connection: Connection) { self.connection = connection }
 
   /// Carries out changes together: after an error none has been made.
   ///
@@ -30,9 +28,7 @@ final class IndexTransactions {
     try expectOpen()
   }
 
-  private func transaction<T>(
-    _ begin: IndexQuery, _ body: () throws(IndexProblem) -> T
-  ) throws(IndexProblem) -> T {
+  private func transaction<T>(_ begin: IndexQuery, _ body: () throws(IndexProblem) -> T) throws(IndexProblem) -> T {
     try connection.statement(begin).run()
     do throws(IndexProblem) {
       let result = try body()

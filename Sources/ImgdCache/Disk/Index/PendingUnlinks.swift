@@ -20,13 +20,9 @@ package final class PendingUnlinks {
   }
 
   /// Turns entries into files to be removed; numbers without an entry are passed over.
-  package func retire(
-    _ numbers: [UInt32], keepUntil: (UInt32) -> Int64
-  ) throws(IndexProblem) -> [PendingUnlink] {
+  package func retire(_ numbers: [UInt32], keepUntil: (UInt32) -> Int64) throws(IndexProblem) -> [PendingUnlink] {
     var retired: [PendingUnlink] = []
-    for number in numbers {
-      if let file = try retire(number, keepUntil: keepUntil(number)) { retired.append(file) }
-    }
+    for number in numbers { if let file = try retire(number, keepUntil: keepUntil(number)) { retired.append(file) } }
     return retired
   }
 
@@ -36,16 +32,14 @@ package final class PendingUnlinks {
       guard try !hasEntry(number) else { throw .damaged("an entry has no picture") }
       return nil
     }
-    for query in [IndexQuery.removeTags, .removePicture, .removeEntry] {
-      try connection.run(query, number)
-    }
+    for query in [IndexQuery.removeTags, .removePicture, .removeEntry] { try connection.run(query, number) }
     return file
   }
 
   /// Up to `limit` of the files that are due at `wall`, in the order of their numbers, after `number`.
-  package func due(
-    after number: UInt32 = 0, by wall: Int64 = .max, limit: Int = .max
-  ) throws(IndexProblem) -> [PendingUnlink] {
+  package func due(after number: UInt32 = 0, by wall: Int64 = .max, limit: Int = .max) throws(IndexProblem)
+    -> [PendingUnlink]
+  {
     let statement = try connection.statement(.dueUnlinks)
     statement.bind(number)
     statement.bind(wall)

@@ -29,8 +29,7 @@ package struct RemovalOrder: Sendable, Equatable {
 
   /// Whether no index leads to its entries, so that every row has to be looked at.
   var needsScan: Bool {
-    filter.digest == nil && filter.url == nil && filter.tag == nil && filter.prefix == nil
-      && filter.host == nil
+    filter.digest == nil && filter.url == nil && filter.tag == nil && filter.prefix == nil && filter.host == nil
   }
 
   // Rounded to whole seconds: removing an entry needlessly is the safe mistake. They are computed once, since many
@@ -44,6 +43,4 @@ package struct RemovalOrder: Sendable, Equatable {
   let staleAt: Int64?
 }
 
-extension Duration {
-  var wholeSeconds: Int64 { nanoseconds / 1_000_000_000 }
-}
+extension Duration { var wholeSeconds: Int64 { nanoseconds / 1_000_000_000 } }

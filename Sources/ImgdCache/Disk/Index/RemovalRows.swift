@@ -9,20 +9,14 @@ package final class RemovalRows {
   }
 
   /// Adds a purge that covers entries up to `ceiling`, and returns it with the number of its row.
-  package func add(
-    _ order: RemovalOrder, ceiling: UInt32
-  ) throws(IndexProblem) -> RemovalOrder {
+  package func add(_ order: RemovalOrder, ceiling: UInt32) throws(IndexProblem) -> RemovalOrder {
     try transactions.expectWriting()
     var order = order
     order.ceiling = ceiling
     let statement = try connection.statement(.addRemoval)
-    for text in [order.filter.url?.text, order.filter.identifier, order.filter.prefix] {
-      statement.bind(text)
-    }
+    for text in [order.filter.url?.text, order.filter.identifier, order.filter.prefix] { statement.bind(text) }
     for text in [order.filter.host, order.filter.tag] { statement.bind(text) }
-    for age in [order.filter.olderThan, order.filter.unusedFor] {
-      statement.bind(age?.wholeSeconds)
-    }
+    for age in [order.filter.olderThan, order.filter.unusedFor] { statement.bind(age?.wholeSeconds) }
     statement.bind(order.filter.digest)
     statement.bind(order.filter.expired ? 1 : 0)
     statement.bind(order.isSoft ? 1 : 0)
@@ -37,9 +31,7 @@ package final class RemovalRows {
 
   /// All purges in the table, the oldest first.
   package func all() throws(IndexProblem) -> [RemovalOrder] {
-    try connection.statement(.removals).all { (row) throws(IndexProblem) in
-      try row.removalOrder()
-    }
+    try connection.statement(.removals).all { (row) throws(IndexProblem) in try row.removalOrder() }
   }
 
   /// Takes a purge that has been carried out off the table.
@@ -80,9 +72,7 @@ extension RemovalOrder {
   /// The seal over everything but the number of its row.
   fileprivate var seal: UInt64 {
     var seal = RowSeal()
-    for text in [filter.url?.text, filter.identifier, filter.prefix, filter.host, filter.tag] {
-      seal.add(text)
-    }
+    for text in [filter.url?.text, filter.identifier, filter.prefix, filter.host, filter.tag] { seal.add(text) }
     for age in [filter.olderThan, filter.unusedFor] {
       seal.add(age == nil ? 0 : 1)
       seal.add(age?.wholeSeconds ?? 0)

@@ -12,9 +12,7 @@ internal import CSQLite
   private var bindFailure = SQLITE_OK
 
   /// Takes over a handle.
-  init(owning handle: OpaquePointer) {
-    unsafe self.handle = handle
-  }
+  init(owning handle: OpaquePointer) { unsafe self.handle = handle }
 
   deinit { unsafe _ = sqlite3_finalize(handle) }
 
@@ -35,16 +33,12 @@ internal import CSQLite
     note(unsafe sqlite3_bind_int64(handle, place, Int64(truncatingIfNeeded: number)))
   }
 
-  func bind(_ number: Int64?) {
-    if let number { bind(number) } else { bindNull() }
-  }
+  func bind(_ number: Int64?) { if let number { bind(number) } else { bindNull() } }
 
   func bind(_ text: String?) {
     guard var text else { return bindNull() }
     let place = next()
-    let code = text.withUTF8 { bytes in
-      unsafe sqlite_bind_text(handle, place, bytes.baseAddress, UInt64(bytes.count))
-    }
+    let code = text.withUTF8 { bytes in unsafe sqlite_bind_text(handle, place, bytes.baseAddress, UInt64(bytes.count)) }
     note(code)
   }
 
@@ -85,17 +79,13 @@ internal import CSQLite
     return parameter
   }
 
-  private func note(_ code: Int32) {
-    if bindFailure == SQLITE_OK { bindFailure = code }
-  }
+  private func note(_ code: Int32) { if bindFailure == SQLITE_OK { bindFailure = code } }
 
   // MARK: Steps
 
   /// Goes to the next row; false after the last.
   func step() throws(IndexProblem) -> Bool {
-    guard bindFailure == SQLITE_OK else {
-      throw .storage(code: bindFailure, systemErrno: 0, "a value is too large")
-    }
+    guard bindFailure == SQLITE_OK else { throw .storage(code: bindFailure, systemErrno: 0, "a value is too large") }
     column = 0
     switch unsafe sqlite3_step(handle) {
     case SQLITE_ROW: return true
@@ -112,13 +102,9 @@ internal import CSQLite
 
   // MARK: Columns
 
-  func integer<Number: FixedWidthInteger>(
-    _ type: Number.Type = Number.self
-  ) throws(IndexProblem) -> Number {
+  func integer<Number: FixedWidthInteger>(_ type: Number.Type = Number.self) throws(IndexProblem) -> Number {
     let place = advance()
-    guard unsafe sqlite3_column_type(handle, place) == SQLITE_INTEGER else {
-      throw mismatch(place, "is no integer")
-    }
+    guard unsafe sqlite3_column_type(handle, place) == SQLITE_INTEGER else { throw mismatch(place, "is no integer") }
     let value = unsafe sqlite3_column_int64(handle, place)
     guard let number = Number(exactly: value) else { throw mismatch(place, "is \(value)") }
     return number
@@ -132,9 +118,7 @@ internal import CSQLite
   }
 
   /// Reads a number whose 64 bits are all in use, as bits.
-  func bits() throws(IndexProblem) -> UInt64 {
-    UInt64(bitPattern: try integer(Int64.self))
-  }
+  func bits() throws(IndexProblem) -> UInt64 { UInt64(bitPattern: try integer(Int64.self)) }
 
   func saneIntegerOrNull() throws(IndexProblem) -> Int64? {
     if isNull() { return nil }
@@ -152,11 +136,8 @@ internal import CSQLite
       let start = unsafe sqlite3_column_text(handle, place)
     else { throw mismatch(place, "is no text") }
     // The length is asked for after the text, since getting the text may convert it.
-    let bytes = unsafe UnsafeBufferPointer(
-      start: start, count: Int(sqlite3_column_bytes(handle, place)))
-    guard let text = unsafe String(validating: bytes, as: UTF8.self) else {
-      throw mismatch(place, "is not UTF-8")
-    }
+    let bytes = unsafe UnsafeBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, place)))
+    guard let text = unsafe String(validating: bytes, as: UTF8.self) else { throw mismatch(place, "is not UTF-8") }
     return text
   }
 
@@ -175,9 +156,9 @@ internal import CSQLite
   /// Reads a blob of exactly 128 bits.
   func wide() throws(IndexProblem) -> (high: UInt64, low: UInt64) {
     let place = try blobPlace()
-    guard let start = unsafe sqlite3_column_blob(handle, place),
-      unsafe sqlite3_column_bytes(handle, place) == 16
-    else { throw mismatch(place, "has not 16 bytes") }
+    guard let start = unsafe sqlite3_column_blob(handle, place), unsafe sqlite3_column_bytes(handle, place) == 16 else {
+      throw mismatch(place, "has not 16 bytes")
+    }
     // SQLite keeps blobs at any address, aligned or not; the length has just been checked.
     let high = unsafe start.loadUnaligned(as: UInt64.self)
     let low = unsafe start.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
@@ -191,9 +172,7 @@ internal import CSQLite
 
   private func blobPlace() throws(IndexProblem) -> Int32 {
     let place = advance()
-    guard unsafe sqlite3_column_type(handle, place) == SQLITE_BLOB else {
-      throw mismatch(place, "is no blob")
-    }
+    guard unsafe sqlite3_column_type(handle, place) == SQLITE_BLOB else { throw mismatch(place, "is no blob") }
     return place
   }
 
@@ -218,7 +197,6 @@ internal import CSQLite
 /// The last failure of a connection in our words.
 func problem(of database: OpaquePointer?) -> IndexProblem {
   IndexProblem(
-    code: unsafe sqlite3_extended_errcode(database),
-    systemErrno: unsafe sqlite3_system_errno(database),
+    code: unsafe sqlite3_extended_errcode(database), systemErrno: unsafe sqlite3_system_errno(database),
     reason: unsafe String(cString: sqlite3_errmsg(database)))
 }

@@ -2,9 +2,7 @@
 
 extension Statement {
   /// The first row; nil when there is none.
-  func first<Row>(
-    _ read: (Statement) throws(IndexProblem) -> Row
-  ) throws(IndexProblem) -> Row? {
+  func first<Row>(_ read: (Statement) throws(IndexProblem) -> Row) throws(IndexProblem) -> Row? {
     defer { reset() }
     return try step() ? try read(self) : nil
   }
@@ -17,13 +15,9 @@ extension Statement {
     return rows
   }
 
-  func bind(_ digest: KeyDigest) {
-    bind(high: digest.high, low: digest.low)
-  }
+  func bind(_ digest: KeyDigest) { bind(high: digest.high, low: digest.low) }
 
-  func bind(_ digest: KeyDigest?) {
-    if let digest { bind(digest) } else { bind(nil as Int64?) }
-  }
+  func bind(_ digest: KeyDigest?) { if let digest { bind(digest) } else { bind(nil as Int64?) } }
 
   func digest() throws(IndexProblem) -> KeyDigest {
     let (high, low) = try wide()
@@ -41,8 +35,7 @@ extension Statement {
   }
 
   func match() throws(IndexProblem) -> IndexMatch {
-    IndexMatch(
-      number: try integer(), digest: try digest(), allocated: Int(try saneInteger()))
+    IndexMatch(number: try integer(), digest: try digest(), allocated: Int(try saneInteger()))
   }
 
   func entry() throws(IndexProblem) -> DiskEntry {
@@ -57,10 +50,9 @@ extension Statement {
     let entry = DiskEntry(
       number: number, digest: digest, bytes: bytes, allocated: allocated,
       facts: ImageFacts(
-        format: format, width: Int(sizes.0), height: Int(sizes.1), frames: Int(sizes.2),
-        orientation: Int(orientation)), modified: modified, checksum: checksum,
-      storedAt: times.0, lastAccess: times.1, freshUntil: times.2, isPlain: try boolean(),
-      base: try integer())
+        format: format, width: Int(sizes.0), height: Int(sizes.1), frames: Int(sizes.2), orientation: Int(orientation)),
+      modified: modified, checksum: checksum, storedAt: times.0, lastAccess: times.1, freshUntil: times.2,
+      isPlain: try boolean(), base: try integer())
     guard try bits() == entry.seal else { throw .damaged("entry \(number) has been changed") }
     return entry
   }
@@ -71,11 +63,10 @@ extension Statement {
     let (identifier, suffix) = (try textOrNull(), try text())
     let encoded = try blob()
     let changed = IndexProblem.damaged("picture \(entry.number) has been changed")
-    guard let record = RecordCodec.decode(encoded), record.digest == entry.digest,
-      sameBytes(record.url, url), sameBytes(record.identifier, identifier)
+    guard let record = RecordCodec.decode(encoded), record.digest == entry.digest, sameBytes(record.url, url),
+      sameBytes(record.identifier, identifier)
     else { throw changed }
-    var row = IndexRow(
-      record: record, host: host, suffix: suffix, lastAccess: Int64(entry.lastAccess))
+    var row = IndexRow(record: record, host: host, suffix: suffix, lastAccess: Int64(entry.lastAccess))
     row.number = entry.number
     row.allocated = entry.allocated
     guard try bits() == row.seal(encoded) else { throw changed }
@@ -84,9 +75,7 @@ extension Statement {
   }
 
   func pendingUnlink() throws(IndexProblem) -> PendingUnlink {
-    PendingUnlink(
-      number: try integer(), digest: try digest(), suffix: try text(),
-      keepUntil: try saneInteger())
+    PendingUnlink(number: try integer(), digest: try digest(), suffix: try text(), keepUntil: try saneInteger())
   }
 }
 

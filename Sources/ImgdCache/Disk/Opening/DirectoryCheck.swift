@@ -9,9 +9,7 @@ final class DirectoryCheck: DiskPart {
 
   let ground: DiskGround
 
-  init(_ ground: DiskGround) {
-    self.ground = ground
-  }
+  init(_ ground: DiskGround) { self.ground = ground }
 
   /// Begins with a directory; after a clean stop there is nothing to do.
   func begin(wasClean: Bool) {

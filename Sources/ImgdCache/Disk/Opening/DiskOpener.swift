@@ -14,14 +14,10 @@ final class DiskOpener: DiskPart {
 
   let ground: DiskGround
 
-  init(_ ground: DiskGround) {
-    self.ground = ground
-  }
+  init(_ ground: DiskGround) { self.ground = ground }
 
   /// Opens the index in a directory.
-  func open(_ directory: DiskDirectory) {
-    begin { (writer) throws(DiskTrouble) in try writer.open(directory) }
-  }
+  func open(_ directory: DiskDirectory) { begin { (writer) throws(DiskTrouble) in try writer.open(directory) } }
 
   /// Gives up the index in use, and opens what the path leads to now; if `beginningAnew`, with an empty index.
   func reopen(beginningAnew: Bool) {
@@ -30,9 +26,7 @@ final class DiskOpener: DiskPart {
     let path = ground.path
     // The lock is released when nothing holds the directory any more.
     threads.closeReader { [unowned self] in
-      begin { (writer) throws(DiskTrouble) in
-        try writer.reopen(path, beginningAnew: beginningAnew)
-      }
+      begin { (writer) throws(DiskTrouble) in try writer.reopen(path, beginningAnew: beginningAnew) }
     }
   }
 
@@ -55,9 +49,7 @@ final class DiskOpener: DiskPart {
   }
 
   private func enter(_ opened: OpenedDisk) {
-    if let reason = opened.loss {
-      reports.onNews(.trouble("\(reason); it is set aside"))
-    }
+    if let reason = opened.loss { reports.onNews(.trouble("\(reason); it is set aside")) }
     files.enter(opened.directory)
     index.begin(cleared: opened.cleared)
     onOpened(opened)

@@ -24,8 +24,8 @@ final class DiskRecovery: DiskPart {
   var onExclusion: () -> Void = {}
 
   init(
-    _ ground: DiskGround, opener: DiskOpener, stores: DiskStores, fleet: StoredFleetNotes,
-    removals: DiskRemovals, eviction: DiskEviction
+    _ ground: DiskGround, opener: DiskOpener, stores: DiskStores, fleet: StoredFleetNotes, removals: DiskRemovals,
+    eviction: DiskEviction
   ) {
     self.ground = ground
     self.opener = opener
@@ -76,14 +76,10 @@ final class DiskRecovery: DiskPart {
   }
 
   /// Tries again if room was lacking: files have gone, so there may be some.
-  func retryIfFull() {
-    if health.isFull { retryNow() }
-  }
+  func retryIfFull() { if health.isFull { retryNow() } }
 
   /// Gives the index up and opens what the path leads to.
-  func reopen(beginningAnew: Bool = false) {
-    opener.reopen(beginningAnew: beginningAnew)
-  }
+  func reopen(beginningAnew: Bool = false) { opener.reopen(beginningAnew: beginningAnew) }
 
   private func retryLater() {
     guard next == nil else { return }

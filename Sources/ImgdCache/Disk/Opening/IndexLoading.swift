@@ -19,9 +19,7 @@ final class IndexLoading: DiskPart {
   func begin(in directory: DiskDirectory) {
     threads.ask(
       { (reader) throws(DiskTrouble) in try reader.open(directory) },
-      then: { [unowned self] in
-        if !index.isLoaded { gather() }
-      })
+      then: { [unowned self] in if !index.isLoaded { gather() } })
   }
 
   /// Has the reader gather all entries, and takes them in.

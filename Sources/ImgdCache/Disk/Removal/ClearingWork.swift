@@ -14,9 +14,7 @@ final class ClearingWork: RemovalWork {
   func step(then: @escaping (RemovalProgress) -> Void) {
     let (order, leases, wall) = (order, leases, tools.rules.wall)
     tools.threads.order(
-      { (disk) throws(DiskTrouble) in
-        try EntryRemoval(disk).removeSome(of: order, leases: leases, at: wall)
-      },
+      { (disk) throws(DiskTrouble) in try EntryRemoval(disk).removeSome(of: order, leases: leases, at: wall) },
       then: { [unowned self] more in
         guard let more else { return then(.failed) }
         if !more { tools.unlinkLater() }

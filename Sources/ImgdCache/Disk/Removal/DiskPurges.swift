@@ -15,9 +15,7 @@ final class DiskPurges: DiskPart {
   /// From this call on, no entry that matches is found.
   func purge(_ filter: PurgeFilter, isSoft: Bool, then: @escaping (PurgeOutcome) -> Void) {
     guard health.state != .off else { return then(.done(.none)) }
-    if !health.isUp, gate.isClosed {
-      return gate.wait { [unowned self] in purge(filter, isSoft: isSoft, then: then) }
-    }
+    if !health.isUp, gate.isClosed { return gate.wait { [unowned self] in purge(filter, isSoft: isSoft, then: then) } }
     if health.isUp {
       reports.purge()
       // The search finds those pictures that are stored by the time it looks.

@@ -59,9 +59,7 @@ final class DiskRemovals: DiskPart {
   }
 
   /// Whether nothing is known that still has to go.
-  var isIdle: Bool {
-    searches.isEmpty && owed.isEmpty && removing.isEmpty && stalled.isEmpty && !isBusy
-  }
+  var isIdle: Bool { searches.isEmpty && owed.isEmpty && removing.isEmpty && stalled.isEmpty && !isBusy }
 
   /// How many numbers of entries are held in memory until the entries have gone.
   var numbersHeld: Int { purgesBeingCarriedOut.reduce(entries.count) { $0 + $1.count } }
@@ -94,9 +92,7 @@ final class DiskRemovals: DiskPart {
   }
 
   /// Removes the entries that match, or marks them stale; `then` is called when that is durable.
-  func remove(
-    matching filter: PurgeFilter, isSoft: Bool, then: @escaping (PurgeOutcome) -> Void
-  ) {
+  func remove(matching filter: PurgeFilter, isSoft: Bool, then: @escaping (PurgeOutcome) -> Void) {
     let work = PurgeWork(tools.order(filter, isSoft: isSoft), with: tools, then: then)
     guard health.isUp else { return owed.add([work]) }
     searches.add(work)
@@ -182,9 +178,7 @@ final class DiskRemovals: DiskPart {
     guard !isBusy else { return }
     isTurnOfSearches.toggle()
     isBusy = true
-    if isTurnOfSearches ? stepSearches() || stepRemoval() : stepRemoval() || stepSearches() {
-      return
-    }
+    if isTurnOfSearches ? stepSearches() || stepRemoval() : stepRemoval() || stepSearches() { return }
     isBusy = false
   }
 
@@ -220,10 +214,6 @@ final class DiskRemovals: DiskPart {
   /// Puts off a work that the disk has refused. A purge whose client has no answer yet begins anew: after a kill
   /// the entries that it found might be back.
   private func putOff(_ work: any RemovalWork) {
-    if let purge = work as? PurgeWork, purge.isAwaited {
-      owed.add([purge])
-    } else {
-      stalled.append(work)
-    }
+    if let purge = work as? PurgeWork, purge.isAwaited { owed.add([purge]) } else { stalled.append(work) }
   }
 }

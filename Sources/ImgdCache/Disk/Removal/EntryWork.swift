@@ -5,9 +5,7 @@ final class EntryWork: RemovalWork {
   private let tools: RemovalTools
   private var numbers: [UInt32] = []
 
-  init(with tools: RemovalTools) {
-    self.tools = tools
-  }
+  init(with tools: RemovalTools) { self.tools = tools }
 
   var count: Int { numbers.count }
 
@@ -22,9 +20,7 @@ final class EntryWork: RemovalWork {
     let (leases, wall) = (tools.leases.ends(of: part), tools.rules.wall)
     if !leases.ends.isEmpty { tools.unlinkLater() }
     tools.threads.order(
-      { (disk) throws(DiskTrouble) in
-        try EntryRemoval(disk).remove(part, leases: leases, at: wall)
-      },
+      { (disk) throws(DiskTrouble) in try EntryRemoval(disk).remove(part, leases: leases, at: wall) },
       then: { [unowned self, generation = tools.threads.generation] done in
         if done == nil, generation == tools.threads.generation { numbers += part }
         then(done == nil ? .failed : numbers.isEmpty ? .done : .more)
@@ -33,7 +29,5 @@ final class EntryWork: RemovalWork {
 
   /// Orders all steps for the numbers that were added last at once, for a store that waits for the
   /// room.
-  func stepThrough(_ count: Int) {
-    for _ in stride(from: 0, to: count, by: RemovalStep.most) { step { _ in } }
-  }
+  func stepThrough(_ count: Int) { for _ in stride(from: 0, to: count, by: RemovalStep.most) { step { _ in } } }
 }

@@ -58,9 +58,7 @@ final class OwedPurges: DiskPart {
   /// Hands the purges out, to be tried again.
   func takeUp() -> [PurgeWork] {
     defer { works = [] }
-    if isFileInUse || isWriting {
-      for work in works { doubtful[ObjectIdentifier(work)] = work }
-    }
+    if isFileInUse || isWriting { for work in works { doubtful[ObjectIdentifier(work)] = work } }
     return works
   }
 

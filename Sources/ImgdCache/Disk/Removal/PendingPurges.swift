@@ -28,9 +28,7 @@ final class PendingPurges {
   private var others: Works = [:]
   private(set) var count = 0
 
-  init(index: DiskIndex) {
-    self.index = index
-  }
+  init(index: DiskIndex) { self.index = index }
 
   var isEmpty: Bool { count == 0 }
 
@@ -81,9 +79,7 @@ final class PendingPurges {
       return .shown
     case .gone(let work):
       index.remove(place)
-      work.takeIn(
-        IndexMatch(number: entry.number, digest: entry.digest, allocated: entry.allocated),
-        counts: true)
+      work.takeIn(IndexMatch(number: entry.number, digest: entry.digest, allocated: entry.allocated), counts: true)
       return .gone
     }
   }
@@ -93,8 +89,7 @@ final class PendingPurges {
     guard !isEmpty else { return true }
     let record = row.record
     let key = CacheKey(
-      url: CanonicalURL(canonical: record.url), identifier: record.identifier,
-      knownDigest: record.digest)
+      url: CanonicalURL(canonical: record.url), identifier: record.identifier, knownDigest: record.digest)
     if case .gone = verdict(on: DiskEntry(row), of: key, tags: record.tags) { return false }
     return true
   }
@@ -108,8 +103,7 @@ final class PendingPurges {
         case false: break
         case nil: verdict = .unknown
         case true where !work.order.isSoft: return .gone(work)
-        case true:
-          if case .spared = verdict { verdict = .stale }
+        case true: if case .spared = verdict { verdict = .stale }
         }
       }
     }
@@ -121,13 +115,9 @@ final class PendingPurges {
     if !others.isEmpty { candidates.append(others) }
     if let works = byURL[key.url] { candidates.append(works) }
     if !byHost.isEmpty {
-      for host in Self.hosts(above: key.url.host) {
-        if let works = byHost[host] { candidates.append(works) }
-      }
+      for host in Self.hosts(above: key.url.host) { if let works = byHost[host] { candidates.append(works) } }
     }
-    for tag in tags ?? [] {
-      if let works = byTag[tag] { candidates.append(works) }
-    }
+    for tag in tags ?? [] { if let works = byTag[tag] { candidates.append(works) } }
     return candidates
   }
 

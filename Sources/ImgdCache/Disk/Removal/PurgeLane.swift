@@ -18,9 +18,7 @@ struct PurgeLane {
 
   /// Takes some in hand if there are none, and returns whether there are any then.
   mutating func takeInHand() -> Bool {
-    if inHand.isEmpty {
-      while inHand.count < Self.mostAtOnce, let work = waiting.popFirst() { inHand.append(work) }
-    }
+    if inHand.isEmpty { while inHand.count < Self.mostAtOnce, let work = waiting.popFirst() { inHand.append(work) } }
     return !inHand.isEmpty
   }
 

@@ -110,8 +110,7 @@ final class PurgeSearches: DiskPart {
     let isScan = lane == \.scanning
     threads.order(
       { (disk) throws(DiskTrouble) in
-        isScan
-          ? try disk.scan(orders, goingOn: goesOn) : try disk.find(orders, goingOn: goesOn)
+        isScan ? try disk.scan(orders, goingOn: goesOn) : try disk.find(orders, goingOn: goesOn)
       },
       then: { [unowned self, generation = threads.generation] parts in
         if generation == threads.generation { found(parts, in: lane) }

@@ -18,9 +18,7 @@ final class PurgeWork: RemovalWork {
   /// The entries still to be removed from the disk.
   private var numbers: [UInt32] = []
 
-  init(
-    _ order: RemovalOrder, with tools: RemovalTools, then: ((PurgeOutcome) -> Void)? = nil
-  ) {
+  init(_ order: RemovalOrder, with tools: RemovalTools, then: ((PurgeOutcome) -> Void)? = nil) {
     self.order = order
     self.tools = tools
     self.then = then
@@ -64,9 +62,7 @@ final class PurgeWork: RemovalWork {
 
   func tell() { tell(.done(removal)) }
 
-  func tell(_ outcome: PurgeOutcome) {
-    then.take()?(outcome)
-  }
+  func tell(_ outcome: PurgeOutcome) { then.take()?(outcome) }
 
   /// Drops the client's callback: no more answers are given.
   func forgetClient() { then = nil }
@@ -84,22 +80,17 @@ final class PurgeWork: RemovalWork {
         let id = isLast ? order.id : nil
         if order.isSoft { return try disk.markStale(part, closing: id) }
         try EntryRemoval(disk).remove(part, leases: leases, at: wall, closing: id)
-      },
-      then: { [unowned self] done in ended(part, done: done != nil, isLast: isLast, then) })
+      }, then: { [unowned self] done in ended(part, done: done != nil, isLast: isLast, then) })
   }
 
-  private func ended(
-    _ part: [UInt32], done: Bool, isLast: Bool, _ then: (RemovalProgress) -> Void
-  ) {
+  private func ended(_ part: [UInt32], done: Bool, isLast: Bool, _ then: (RemovalProgress) -> Void) {
     guard done else {
       // A purge with a row is carried out even after a kill.
       if order.id != nil { tell() }
       return then(.failed)
     }
     numbers.removeLast(part.count)
-    if !order.isSoft, !tools.leases.ends(of: part).ends.isEmpty || leaseFloor > tools.rules.wall {
-      tools.unlinkLater()
-    }
+    if !order.isSoft, !tools.leases.ends(of: part).ends.isEmpty || leaseFloor > tools.rules.wall { tools.unlinkLater() }
     if isLast { tell() }
     then(isLast ? .done : .more)
   }

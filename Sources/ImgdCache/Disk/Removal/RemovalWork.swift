@@ -12,9 +12,7 @@ protocol RemovalWork: AnyObject {
 }
 
 /// The number of entries that one step removes.
-enum RemovalStep {
-  static let most = 64
-}
+enum RemovalStep { static let most = 64 }
 
 /// What the works of the queue share.
 struct RemovalTools {

@@ -63,9 +63,9 @@ final class DiskEviction: DiskPart {
     guard minFree.isOn, index.isLoaded, health.state == .ok else { return }
     threads.order(
       { (disk) throws(DiskTrouble) in
-        do throws(SystemFailure) {
-          return try disk.room(keepingFree: minFree).missing
-        } catch { throw disk.explained(DiskTrouble(error)) }
+        do throws(SystemFailure) { return try disk.room(keepingFree: minFree).missing } catch {
+          throw disk.explained(DiskTrouble(error))
+        }
       },
       then: { [unowned self] missing in
         guard let missing, missing > 0 else { return }
@@ -76,8 +76,7 @@ final class DiskEviction: DiskPart {
 
   /// Removes the entries that go next. One that is leased is in somebody's hands: it
   /// moves to the other end of the order, so that it is not in the way again.
-  @discardableResult
-  private func evict(until wanted: Int, urgently: Bool = false) -> Step {
+  @discardableResult private func evict(until wanted: Int, urgently: Bool = false) -> Step {
     let most = urgently ? Self.mostUrgent : Self.mostAtOnce
     var left = index.allocated
     var (victims, spared): ([Int], [Int]) = ([], [])
@@ -95,8 +94,7 @@ final class DiskEviction: DiskPart {
     for place in spared { index.spare(place) }
     removals.remove(victims, as: .eviction, urgently: urgently)
     let isFull = victims.count + spared.count == most
-    return Step(
-      evicted: victims.count, spared: spared.count, goesOn: left > wanted && isFull)
+    return Step(evicted: victims.count, spared: spared.count, goesOn: left > wanted && isFull)
   }
 
   // MARK: Age

@@ -6,9 +6,7 @@ final class DiskRenewals: DiskPart {
   /// Images whose rows are being written, by the numbers of their entries.
   private var renewals: [UInt32: CachedImage] = [:]
 
-  init(_ ground: DiskGround) {
-    self.ground = ground
-  }
+  init(_ ground: DiskGround) { self.ground = ground }
 
   /// The renewed image of an entry whose row may still be the old one.
   func image(of number: UInt32) -> CachedImage? { renewals[number] }
@@ -26,9 +24,7 @@ final class DiskRenewals: DiskPart {
     renewals[entry.number] = image
     threads.order(
       { [row] (disk) throws(DiskTrouble) in try disk.renew(row) },
-      then: { [unowned self] _ in
-        if renewals[entry.number] === image { renewals[entry.number] = nil }
-      })
+      then: { [unowned self] _ in if renewals[entry.number] === image { renewals[entry.number] = nil } })
   }
 
   /// Starts over with another index.

@@ -16,9 +16,7 @@ final class DiskStores: DiskPart {
   /// Batches that the writer has not answered.
   private var inFlight = 0
 
-  init(
-    _ ground: DiskGround, removals: DiskRemovals, eviction: DiskEviction, verified: VerifiedFiles
-  ) {
+  init(_ ground: DiskGround, removals: DiskRemovals, eviction: DiskEviction, verified: VerifiedFiles) {
     self.ground = ground
     self.removals = removals
     self.eviction = eviction
@@ -38,9 +36,7 @@ final class DiskStores: DiskPart {
   var isStoring: Bool { inFlight > 0 || health.state == .ok && !queue.unsent.isEmpty }
 
   /// The newest image under a key that is on its way.
-  func image(for key: CacheKey) -> CachedImage? {
-    queue.store(of: key).flatMap { isVoid($0) ? nil : $0.image }
-  }
+  func image(for key: CacheKey) -> CachedImage? { queue.store(of: key).flatMap { isVoid($0) ? nil : $0.image } }
 
   func contains(_ image: CachedImage) -> Bool { queue.store(of: image) != nil }
 
@@ -58,8 +54,7 @@ final class DiskStores: DiskPart {
   /// Whether a picture must not be kept any more. It is new, so no purge by age is about it.
   private func isVoid(_ store: PendingStore) -> Bool {
     guard !store.image.isPurged else { return true }
-    let verdict = purges.verdict(
-      on: store.key, tags: store.image.tags, in: .disk, after: store.checked, storedAt: nil)
+    let verdict = purges.verdict(on: store.key, tags: store.image.tags, in: .disk, after: store.checked, storedAt: nil)
     switch verdict {
     case .untouched: store.checked = purges.newest
     case .stale: break
@@ -88,14 +83,10 @@ final class DiskStores: DiskPart {
     if let refusal = refusal(of: image) { return refusal }
     guard queue.store(of: image) == nil else { return nil }
     if purges.verdict(on: image, in: .disk) == .stale { image.markStale() }
-    guard let record = StoredRecord(image, wall: rules.wall, at: loop.now) else {
-      return .tooLarge
-    }
+    guard let record = StoredRecord(image, wall: rules.wall, at: loop.now) else { return .tooLarge }
     let row = IndexRow(
-      record: record, host: image.url.host, suffix: files.suffix(of: image.facts),
-      lastAccess: rules.wall)
-    let order = StoreOrder(
-      row: row, payload: image.payload, keepReplacedUntil: rules.wall + rules.leaseSeconds)
+      record: record, host: image.url.host, suffix: files.suffix(of: image.facts), lastAccess: rules.wall)
+    let order = StoreOrder(row: row, payload: image.payload, keepReplacedUntil: rules.wall + rules.leaseSeconds)
     queue.add(PendingStore(image, order, checked: purges.newest))
     // It is sent at the end of the tick, so that images that come together are stored together.
     if queue.unsent.count == 1 { loop.atTickEnd { [unowned self] in send() } }
@@ -111,23 +102,17 @@ final class DiskStores: DiskPart {
   }
 
   /// Sends everything at once, for a job that has to come after all images that wait.
-  func sendAll() {
-    while health.state == .ok, !queue.unsent.isEmpty { sendBatch() }
-  }
+  func sendAll() { while health.state == .ok, !queue.unsent.isEmpty { sendBatch() } }
 
   private func sendBatch() {
     guard health.state == .ok, !queue.unsent.isEmpty else { return }
     let batch = queue.takeBatch(most: Self.mostInBatch, bytes: Self.mostBytesInBatch)
     let (orders, minFree) = (batch.map(\.order), rules.limits.minFree)
     let count = verified.countForStores(amongOthers: inFlight > 0)
-    for store in batch {
-      store.noticedUnder = verified.notices(store.order.row.record.digest) ? count : nil
-    }
+    for store in batch { store.noticedUnder = verified.notices(store.order.row.record.digest) ? count : nil }
     inFlight += 1
     threads.attempt(
-      { (disk) throws(DiskTrouble) in
-        PictureStore(disk, keepingFree: minFree).store(orders)
-      },
+      { (disk) throws(DiskTrouble) in PictureStore(disk, keepingFree: minFree).store(orders) },
       then: { [unowned self] outcome, isCurrent in
         inFlight -= 1
         ended(batch, outcome, isCurrent: isCurrent)
@@ -137,24 +122,19 @@ final class DiskStores: DiskPart {
   }
 
   private func ended(
-    _ batch: [PendingStore], _ outcome: Result<[Result<DiskEntry, DiskTrouble>], DiskTrouble>,
-    isCurrent: Bool
+    _ batch: [PendingStore], _ outcome: Result<[Result<DiskEntry, DiskTrouble>], DiskTrouble>, isCurrent: Bool
   ) {
     switch outcome {
     case .success(let outcomes):
       for (store, outcome) in zip(batch, outcomes) { ended(store, outcome, isCurrent: isCurrent) }
-    case .failure(let trouble):
-      for store in batch { failed(store, trouble, isCurrent: isCurrent) }
+    case .failure(let trouble): for store in batch { failed(store, trouble, isCurrent: isCurrent) }
     }
   }
 
-  private func ended(
-    _ store: PendingStore, _ outcome: Result<DiskEntry, DiskTrouble>, isCurrent: Bool
-  ) {
+  private func ended(_ store: PendingStore, _ outcome: Result<DiskEntry, DiskTrouble>, isCurrent: Bool) {
     switch outcome {
     case .success(let entry) where isCurrent: takeIn(entry, of: store)
-    case .success:
-      failed(store, .directoryIsGone, isCurrent: false)
+    case .success: failed(store, .directoryIsGone, isCurrent: false)
     case .failure(let trouble): failed(store, trouble, isCurrent: isCurrent)
     }
   }
@@ -162,9 +142,7 @@ final class DiskStores: DiskPart {
   // MARK: Outcomes
 
   /// Gives up all waiting images because nothing can be stored now, and tells the clients that wait for their paths.
-  func refuseAll() {
-    for store in queue.takeBatch(most: .max, bytes: .max) { settle(store) }
-  }
+  func refuseAll() { for store in queue.takeBatch(most: .max, bytes: .max) { settle(store) } }
 
   private func takeIn(_ stored: DiskEntry, of store: PendingStore) {
     var entry = stored
@@ -173,9 +151,7 @@ final class DiskStores: DiskPart {
     reports.stored(isReplacement: isReplacement)
     // The file that it replaces stays for the time of a lease. There may be one even if memory had no entry: one that
     // is being removed has left memory, but its row may still have been there.
-    if isReplacement || !index.isLoaded || !removals.isIdle {
-      removals.removeUnlinked(after: rules.limits.lease)
-    }
+    if isReplacement || !index.isLoaded || !removals.isIdle { removals.removeUnlinked(after: rules.limits.lease) }
     if let count = store.noticedUnder { verified.noteStored(entry, at: place, under: count) }
     store.image.file = files.stored(entry, at: place)
     if isVoid(store) {
@@ -198,9 +174,7 @@ final class DiskStores: DiskPart {
     settle(store)
   }
 
-  private func mayRetry(
-    _ store: PendingStore, _ trouble: DiskTrouble, isCurrent: Bool
-  ) -> Bool {
+  private func mayRetry(_ store: PendingStore, _ trouble: DiskTrouble, isCurrent: Bool) -> Bool {
     switch trouble.kind {
     case .full: return eviction.makeRoom(for: store.image.byteCount)
     case .gone, .indexLost:

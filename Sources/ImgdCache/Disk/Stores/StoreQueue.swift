@@ -57,9 +57,7 @@ struct StoreQueue {
   func store(of key: CacheKey) -> PendingStore? { byKey[key] }
 
   /// Keeps none of the images under a key.
-  func drop(_ key: CacheKey) {
-    for store in all.values where store.key == key { store.image.isPurged = true }
-  }
+  func drop(_ key: CacheKey) { for store in all.values where store.key == key { store.image.isPurged = true } }
 
   mutating func takeBatch(most: Int, bytes limit: Int) -> [PendingStore] {
     var count = 0

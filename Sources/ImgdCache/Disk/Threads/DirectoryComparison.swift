@@ -5,9 +5,7 @@ internal import ImgdSystem
 struct DirectoryComparison {
   private let disk: OpenDisk
 
-  init(_ disk: OpenDisk) {
-    self.disk = disk
-  }
+  init(_ disk: OpenDisk) { self.disk = disk }
 
   /// Compares some of the subdirectories: files without a row are removed, and so are rows without a file.
   /// Returns the rows that went.
@@ -19,12 +17,10 @@ struct DirectoryComparison {
 
   private func compare(_ number: Int) throws(DiskTrouble) -> [IndexMatch] {
     let contents: SubdirectoryContents
-    do throws(SystemFailure) {
-      contents = try disk.pictures.contents(ofSubdirectory: number)
-    } catch { throw DiskTrouble(error) }
-    let named = try disk.read { index throws(IndexProblem) in
-      try index.entries.matches(inSubdirectory: number)
+    do throws(SystemFailure) { contents = try disk.pictures.contents(ofSubdirectory: number) } catch {
+      throw DiskTrouble(error)
     }
+    let named = try disk.read { index throws(IndexProblem) in try index.entries.matches(inSubdirectory: number) }
     let rows = Dictionary(uniqueKeysWithValues: named.map { ($0.number, $0) })
     var found: Set<UInt32> = []
     for file in contents.pictures {
@@ -40,8 +36,6 @@ struct DirectoryComparison {
   }
 
   private func isPendingUnlink(_ file: PictureFile) throws(DiskTrouble) -> Bool {
-    try disk.read { index throws(IndexProblem) in
-      try index.unlinks.contains(file.number, file.digest)
-    }
+    try disk.read { index throws(IndexProblem) in try index.unlinks.contains(file.number, file.digest) }
   }
 }

@@ -31,9 +31,9 @@ final class DiskReader {
   func open(_ directory: DiskDirectory) throws(DiskTrouble) {
     close()
     self.directory = directory
-    do throws(IndexProblem) {
-      index = try IndexFile(path: directory.indexPath, access: .readOnly)
-    } catch { throw DiskTrouble(error) }
+    do throws(IndexProblem) { index = try IndexFile(path: directory.indexPath, access: .readOnly) } catch {
+      throw DiskTrouble(error)
+    }
   }
 
   func close() {
@@ -43,9 +43,7 @@ final class DiskReader {
     gathering = EntryGathering()
   }
 
-  func giveBack() {
-    index?.giveBack()
-  }
+  func giveBack() { index?.giveBack() }
 
   // MARK: Pictures
 
@@ -57,9 +55,7 @@ final class DiskReader {
       case .missing: return .missing
       case .damaged(let reason): return .damaged(reason)
       }
-    } catch {
-      return .failed(error)
-    }
+    } catch { return .failed(error) }
   }
 
   /// Compares the bytes of a file with their checksum; one that cannot be read counts as missing.
@@ -77,9 +73,7 @@ final class DiskReader {
     case damaged(String)
   }
 
-  private func read(
-    _ file: PictureFile, count: Int, checksum: BodyChecksum
-  ) throws(DiskTrouble) -> Reading {
+  private func read(_ file: PictureFile, count: Int, checksum: BodyChecksum) throws(DiskTrouble) -> Reading {
     guard let directory else { return .missing }
     switch directory.pictures.open(file, count: count, allowsWaiting: true) {
     case .missing: return .missing
@@ -91,9 +85,7 @@ final class DiskReader {
         guard let payload = try PictureDirectory.read(descriptor, count: count) else {
           return .damaged("it has not \(count) bytes")
         }
-        guard BodyChecksum(of: payload) == checksum else {
-          return .damaged("its checksum is another")
-        }
+        guard BodyChecksum(of: payload) == checksum else { return .damaged("its checksum is another") }
         return .sound(payload, stamp: stamp)
       } catch { throw DiskTrouble(error) }
     }
@@ -112,14 +104,9 @@ final class DiskReader {
 
   /// The newest rows whose answers have this base.
   func rows(ofBase base: UInt32, limit: Int) throws(DiskTrouble) -> [IndexRow] {
-    let entries =
-      try ask { index throws(IndexProblem) in
-        try index.entries.entries(ofBase: base, limit: limit)
-      } ?? []
+    let entries = try ask { index throws(IndexProblem) in try index.entries.entries(ofBase: base, limit: limit) } ?? []
     var rows: [IndexRow] = []
-    for entry in entries {
-      if let row = try row(entry.number) { rows.append(row) }
-    }
+    for entry in entries { if let row = try row(entry.number) { rows.append(row) } }
     return rows
   }
 
@@ -127,22 +114,16 @@ final class DiskReader {
     try ask { index throws(IndexProblem) in try index.entries.entry(of: digest) } ?? nil
   }
 
-  func page(
-    after number: UInt32, limit: Int, prefix: String?
-  ) throws(DiskTrouble) -> (rows: [IndexRow], next: UInt32?)? {
+  func page(after number: UInt32, limit: Int, prefix: String?) throws(DiskTrouble) -> (rows: [IndexRow], next: UInt32?)?
+  {
     try ask { index throws(IndexProblem) in
-      try index.entries.page(
-        after: number, limit: limit, examined: Self.mostExamined, prefix: prefix)
+      try index.entries.page(after: number, limit: limit, examined: Self.mostExamined, prefix: prefix)
     }
   }
 
-  private func ask<Answer>(
-    _ body: (IndexFile) throws(IndexProblem) -> Answer
-  ) throws(DiskTrouble) -> Answer? {
+  private func ask<Answer>(_ body: (IndexFile) throws(IndexProblem) -> Answer) throws(DiskTrouble) -> Answer? {
     guard let index else { return nil }
-    do throws(IndexProblem) {
-      return try body(index)
-    } catch { throw DiskTrouble(error) }
+    do throws(IndexProblem) { return try body(index) } catch { throw DiskTrouble(error) }
   }
 
   // MARK: The start
@@ -152,10 +133,7 @@ final class DiskReader {
   /// It reads in parts, so that a client's picture never has to wait long for the reader.
   func gather(_ limit: Int) throws(DiskTrouble) -> Bool {
     let last = gathering.lastNumber
-    let part =
-      try ask { index throws(IndexProblem) in
-        try index.entries.entries(after: last, limit: limit)
-      } ?? []
+    let part = try ask { index throws(IndexProblem) in try index.entries.entries(after: last, limit: limit) } ?? []
     return gathering.add(part, isLast: part.count < limit)
   }
 

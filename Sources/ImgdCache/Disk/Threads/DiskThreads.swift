@@ -56,8 +56,7 @@ final class DiskThreads {
   /// Has the writer change the index in use. `then` gets nil if that failed, which has been reported, or if
   /// another index is in use by now.
   func order<Answer: Sendable>(
-    _ job: @escaping @Sendable (OpenDisk) throws(DiskTrouble) -> Answer,
-    then: @escaping (Answer?) -> Void = { _ in }
+    _ job: @escaping @Sendable (OpenDisk) throws(DiskTrouble) -> Answer, then: @escaping (Answer?) -> Void = { _ in }
   ) {
     attempt(job) { [unowned self] result, isCurrent in
       guard isCurrent else { return then(nil) }
@@ -79,9 +78,7 @@ final class DiskThreads {
     let work: @Sendable (DiskWriter) -> Result<Answer, DiskTrouble> = { writer in
       Result { () throws(DiskTrouble) in try job(try writer.disk()) }
     }
-    writer?.submit(work) { [unowned self, generation] result in
-      then(result, generation == self.generation)
-    }
+    writer?.submit(work) { [unowned self, generation] result in then(result, generation == self.generation) }
   }
 
   // MARK: Purges that cannot be carried out
@@ -98,9 +95,7 @@ final class DiskThreads {
   }
 
   /// Has these purges forgotten, since they are in the index or have been carried out.
-  func forgetOwed() {
-    writer?.submit { $0.owed.remove() }
-  }
+  func forgetOwed() { writer?.submit { $0.owed.remove() } }
 
   /// Has the last purges written down, and carried out as far as time allows.
   func finish(_ orders: [RemovalOrder], leases: LeaseEnds, within time: Duration) {
@@ -117,15 +112,11 @@ final class DiskThreads {
     let job: @Sendable (DiskWriter) -> Result<OpenedDisk, DiskTrouble> = { writer in
       Result { () throws(DiskTrouble) in try open(writer) }
     }
-    writer?.submit(job) { [unowned self, generation] result in
-      then(generation == self.generation ? result : nil)
-    }
+    writer?.submit(job) { [unowned self, generation] result in then(generation == self.generation ? result : nil) }
   }
 
   /// Has the reader let go of the directory.
-  func closeReader(then: @escaping () -> Void) {
-    reader?.submit({ $0.close() }, then: then)
-  }
+  func closeReader(then: @escaping () -> Void) { reader?.submit({ $0.close() }, then: then) }
 
   /// Has both threads free pages that only make the index faster.
   func giveBack(then: @escaping () -> Void) {

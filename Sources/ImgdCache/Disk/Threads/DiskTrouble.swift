@@ -42,8 +42,7 @@ struct DiskTrouble: Error, Sendable {
     kind =
       switch problem {
       case .damaged, .fromTheFuture: .indexLost
-      case .storage(_, let errno, _):
-        Kind(StorageTrouble(SystemFailure("index", errno: errno)))
+      case .storage(_, let errno, _): Kind(StorageTrouble(SystemFailure("index", errno: errno)))
       default: .broken
       }
   }

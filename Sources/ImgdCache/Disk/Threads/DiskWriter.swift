@@ -22,9 +22,7 @@ struct OpenedDisk: Sendable {
   var loss: String?
 
   /// Entries up to this number are gone, though their rows may still be there.
-  var cleared: UInt32 {
-    removals.filter(\.takesEverything).map(\.ceiling).max() ?? 0
-  }
+  var cleared: UInt32 { removals.filter(\.takesEverything).map(\.ceiling).max() ?? 0 }
 }
 
 /// The state of the writer's thread: the directory and the index, as long as they are open.
@@ -36,9 +34,7 @@ final class DiskWriter {
   let owed: OwedFile
   private var opened: OpenDisk?
 
-  init(owed: OwedFile) {
-    self.owed = owed
-  }
+  init(owed: OwedFile) { self.owed = owed }
 
   /// The directory and the index; throws when they are not open.
   func disk() throws(DiskTrouble) -> OpenDisk {
@@ -73,9 +69,9 @@ final class DiskWriter {
   private func takeOwed(_ disk: OpenDisk) -> [RemovalOrder] {
     let orders = owed.read()
     guard !orders.isEmpty else { return [] }
-    guard let recorded = try? EntryRemoval(disk).record(orders),
-      recorded.allSatisfy({ $0.id != nil })
-    else { return orders }
+    guard let recorded = try? EntryRemoval(disk).record(orders), recorded.allSatisfy({ $0.id != nil }) else {
+      return orders
+    }
     owed.remove()
     return []
   }
@@ -83,23 +79,18 @@ final class DiskWriter {
   /// Writes purges down and carries them out before the end, as far as time allows.
   func finish(_ orders: [RemovalOrder], leases: LeaseEnds, within time: Duration) {
     var left = orders
-    if let opened {
-      left = LastRemovals(opened, leases: leases).carryOut(recording: orders, within: time)
-    }
+    if let opened { left = LastRemovals(opened, leases: leases).carryOut(recording: orders, within: time) }
     if left.isEmpty { owed.remove() } else { try? owed.write(left) }
   }
 
-  private func read(
-    _ index: IndexFile, in directory: DiskDirectory, isClean: Bool
-  ) throws(IndexProblem) -> OpenedDisk {
+  private func read(_ index: IndexFile, in directory: DiskDirectory, isClean: Bool) throws(IndexProblem) -> OpenedDisk {
     let (removals, fleet) = (try index.removals.all(), try index.fleet.all())
-    let all = OpenedDisk(
-      directory: directory, wasClean: isClean, entries: nil, removals: removals, fleet: fleet)
+    let all = OpenedDisk(directory: directory, wasClean: isClean, entries: nil, removals: removals, fleet: fleet)
     let entries = try index.entries.entries(after: all.cleared, limit: Self.mostAtOnce)
     guard entries.count < Self.mostAtOnce else { return all }
     return OpenedDisk(
-      directory: directory, wasClean: isClean,
-      entries: entries.sorted { $0.lastAccess > $1.lastAccess }, removals: removals, fleet: fleet)
+      directory: directory, wasClean: isClean, entries: entries.sorted { $0.lastAccess > $1.lastAccess },
+      removals: removals, fleet: fleet)
   }
 
   /// Opens what the path leads to now: the directory was removed, or could not be opened before.
@@ -109,11 +100,7 @@ final class DiskWriter {
     // This releases the lock with the directory, so that it can be taken again.
     close()
     let directory: DiskDirectory
-    do throws(DirectoryProblem) {
-      directory = try DiskDirectory.open(path)
-    } catch {
-      throw DiskTrouble(error)
-    }
+    do throws(DirectoryProblem) { directory = try DiskDirectory.open(path) } catch { throw DiskTrouble(error) }
     return beginningAnew ? try beginAnew(in: directory) : try open(directory)
   }
 
@@ -123,17 +110,12 @@ final class DiskWriter {
     close()
     do throws(IndexProblem) {
       try IndexPlace.setAside(path: directory.indexPath)
-      opened = OpenDisk(
-        directory, index: try IndexFile(path: directory.indexPath, access: .readWrite))
+      opened = OpenDisk(directory, index: try IndexFile(path: directory.indexPath, access: .readWrite))
       return OpenedDisk(directory: directory, wasClean: false, entries: [])
-    } catch {
-      throw DiskTrouble(error)
-    }
+    } catch { throw DiskTrouble(error) }
   }
 
-  func giveBack() {
-    opened?.giveBack()
-  }
+  func giveBack() { opened?.giveBack() }
 
   /// Closes the index properly, with the last uses noted. It counts as clean when the files in the
   /// directory are known to be what it says.

@@ -20,9 +20,7 @@ struct EntryGathering {
 
   /// Some of the entries, the most recently used first.
   mutating func takeEntries(most limit: Int) -> [DiskEntry] {
-    let part = order.suffix(limit).reversed().map {
-      entries[Int(truncatingIfNeeded: $0 & 0xFFFF_FFFF)]
-    }
+    let part = order.suffix(limit).reversed().map { entries[Int(truncatingIfNeeded: $0 & 0xFFFF_FFFF)] }
     order.removeLast(part.count)
     return part
   }

@@ -6,14 +6,12 @@ struct EntryRemoval {
 
   private let disk: OpenDisk
 
-  init(_ disk: OpenDisk) {
-    self.disk = disk
-  }
+  init(_ disk: OpenDisk) { self.disk = disk }
 
   /// Removes entries, and in the same commit the row of the purge whose last ones they are.
-  func remove(
-    _ numbers: [UInt32], leases: LeaseEnds = LeaseEnds(), at wall: Int64, closing id: Int64? = nil
-  ) throws(DiskTrouble) {
+  func remove(_ numbers: [UInt32], leases: LeaseEnds = LeaseEnds(), at wall: Int64, closing id: Int64? = nil)
+    throws(DiskTrouble)
+  {
     let files = try commit(removing: numbers, leases: leases) { index throws(IndexProblem) in
       if let id { try index.removals.remove(id) }
       return try index.unlinks.retire(numbers) { leases.end(of: $0) }
@@ -23,9 +21,7 @@ struct EntryRemoval {
 
   /// Removes some of the entries that a purge of everything covers, and in the end its row; returns
   /// whether more are left.
-  func removeSome(
-    of order: RemovalOrder, leases: LeaseEnds, at wall: Int64
-  ) throws(DiskTrouble) -> Bool {
+  func removeSome(of order: RemovalOrder, leases: LeaseEnds, at wall: Int64) throws(DiskTrouble) -> Bool {
     let numbers = try someNumbers(through: order.ceiling)
     let isLast = numbers.isEmpty
     try remove(numbers, leases: leases, at: wall, closing: isLast ? order.id : nil)
@@ -39,23 +35,17 @@ struct EntryRemoval {
       guard let file = pending.file else { return true }
       return (try? disk.shelves.remove(file)) != nil
     }
-    try disk.commit { index throws(IndexProblem) in
-      try index.unlinks.forget(gone.map(\.number))
-    }
+    try disk.commit { index throws(IndexProblem) in try index.unlinks.forget(gone.map(\.number)) }
   }
 
   /// Removes some of the files that are due, beginning after a number. Returns the number after
   /// which to go on, or else when the next file is due.
-  func unlinkDue(
-    after number: UInt32, at wall: Int64
-  ) throws(DiskTrouble) -> DueUnlinks {
+  func unlinkDue(after number: UInt32, at wall: Int64) throws(DiskTrouble) -> DueUnlinks {
     let files = try disk.read { index throws(IndexProblem) in
       try index.unlinks.due(after: number, by: wall, limit: Self.mostAtOnce)
     }
     try unlink(files)
-    if files.count == Self.mostAtOnce {
-      return DueUnlinks(count: files.count, next: files.last?.number)
-    }
+    if files.count == Self.mostAtOnce { return DueUnlinks(count: files.count, next: files.last?.number) }
     let due = try disk.read { index throws(IndexProblem) in try index.unlinks.next(after: wall) }
     return DueUnlinks(count: files.count, due: due)
   }
@@ -64,9 +54,7 @@ struct EntryRemoval {
 
   /// Writes down purges before they are carried out. Each comes back with its ceiling, and with the number of its
   /// row unless the disk is full. A purge with a row survives a kill.
-  func record(
-    _ orders: [RemovalOrder], leases: LeaseEnds = LeaseEnds()
-  ) throws(DiskTrouble) -> [RemovalOrder] {
+  func record(_ orders: [RemovalOrder], leases: LeaseEnds = LeaseEnds()) throws(DiskTrouble) -> [RemovalOrder] {
     let last = try disk.read { index throws(IndexProblem) in try index.entries.lastNumber() }
     let add: (IndexFile) throws(IndexProblem) -> [RemovalOrder] = { index throws(IndexProblem) in
       var recorded: [RemovalOrder] = []
@@ -75,9 +63,7 @@ struct EntryRemoval {
     }
     // Files can only make room for a row if it is known which files go.
     let victims = orders.contains(where: \.takesEverything) ? try someNumbers(through: last) : []
-    do throws(DiskTrouble) {
-      return try commit(removing: victims, leases: leases, add)
-    } catch {
+    do throws(DiskTrouble) { return try commit(removing: victims, leases: leases, add) } catch {
       guard error.kind == .full, victims.isEmpty else { throw error }
       return orders.map { order in
         var order = order
@@ -88,25 +74,18 @@ struct EntryRemoval {
   }
 
   private func someNumbers(through last: UInt32) throws(DiskTrouble) -> [UInt32] {
-    try disk.read { index throws(IndexProblem) in
-      try index.entries.numbers(through: last, limit: Self.mostAtOnce)
-    }
+    try disk.read { index throws(IndexProblem) in try index.entries.numbers(through: last, limit: Self.mostAtOnce) }
   }
 
   /// Commits the removal of some entries. If there is not even room for that, their files go first unless they
   /// are leased: a row without its file is just a miss.
   private func commit<Answer>(
-    removing numbers: [UInt32], leases: LeaseEnds,
-    _ body: (IndexFile) throws(IndexProblem) -> Answer
+    removing numbers: [UInt32], leases: LeaseEnds, _ body: (IndexFile) throws(IndexProblem) -> Answer
   ) throws(DiskTrouble) -> Answer {
-    do throws(DiskTrouble) {
-      return try disk.commit(body)
-    } catch {
+    do throws(DiskTrouble) { return try disk.commit(body) } catch {
       guard error.kind == .full, !numbers.isEmpty else { throw error }
       for number in numbers where leases.end(of: number) == 0 {
-        let row = try? disk.read { index throws(IndexProblem) in
-          try index.entries.row(number: number)
-        }
+        let row = try? disk.read { index throws(IndexProblem) in try index.entries.row(number: number) }
         if let file = row?.file { try? disk.shelves.remove(file) }
       }
       return try disk.commit(body)

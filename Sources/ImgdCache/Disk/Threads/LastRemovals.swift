@@ -13,8 +13,7 @@ struct LastRemovals {
 
   /// Writes down the purges that have no row yet, and carries out all in the table; returns those that could
   /// neither be written down nor carried out.
-  @discardableResult
-  func carryOut(recording orders: [RemovalOrder], within time: Duration) -> [RemovalOrder] {
+  @discardableResult func carryOut(recording orders: [RemovalOrder], within time: Duration) -> [RemovalOrder] {
     let deadline = Instant.current + time
     var left = orders
     if !orders.isEmpty, let recorded = try? EntryRemoval(disk).record(orders, leases: leases) {

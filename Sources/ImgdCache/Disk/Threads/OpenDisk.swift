@@ -39,22 +39,16 @@ final class OpenDisk {
   // MARK: The index
 
   /// Makes changes to the index, all or nothing.
-  func commit<Answer>(
-    _ body: (IndexFile) throws(IndexProblem) -> Answer
-  ) throws(DiskTrouble) -> Answer {
+  func commit<Answer>(_ body: (IndexFile) throws(IndexProblem) -> Answer) throws(DiskTrouble) -> Answer {
     let answer: Answer
-    do throws(IndexProblem) {
-      answer = try index.write { () throws(IndexProblem) in try body(index) }
-    } catch {
+    do throws(IndexProblem) { answer = try index.write { () throws(IndexProblem) in try body(index) } } catch {
       throw explained(DiskTrouble(error))
     }
     guard index.isInPlace else { throw DiskTrouble(.gone, "the index file was removed") }
     return answer
   }
 
-  func read<Answer>(
-    _ body: (IndexFile) throws(IndexProblem) -> Answer
-  ) throws(DiskTrouble) -> Answer {
+  func read<Answer>(_ body: (IndexFile) throws(IndexProblem) -> Answer) throws(DiskTrouble) -> Answer {
     do throws(IndexProblem) { return try body(index) } catch { throw DiskTrouble(error) }
   }
 
@@ -82,17 +76,13 @@ final class OpenDisk {
   ///
   /// With `goingOn` the first purge goes on where the last call left off.
   func find(_ orders: [RemovalOrder], goingOn: Bool = false) throws(DiskTrouble) -> [SearchPart] {
-    do throws(IndexProblem) {
-      return close(try find(orders, goingOn), of: orders, goingOn: goingOn)
-    } catch {
+    do throws(IndexProblem) { return close(try find(orders, goingOn), of: orders, goingOn: goingOn) } catch {
       search = nil
       throw explained(DiskTrouble(error))
     }
   }
 
-  private func find(
-    _ orders: [RemovalOrder], _ goesOn: Bool
-  ) throws(IndexProblem) -> [SearchPart] {
+  private func find(_ orders: [RemovalOrder], _ goesOn: Bool) throws(IndexProblem) -> [SearchPart] {
     var parts: [SearchPart] = []
     var (left, room) = (Self.mostExamined, Self.mostFound)
     for (place, order) in orders.enumerated() where left > 0 && room > 0 {
@@ -126,17 +116,11 @@ final class OpenDisk {
 
   /// Removes the rows of purges that have found nothing from beginning to end. If that is refused, the step that
   /// removes entries does it.
-  private func close(
-    _ parts: [SearchPart], of orders: [RemovalOrder], goingOn: Bool
-  ) -> [SearchPart] {
-    let ended = parts.indices.filter {
-      parts[$0].isLast && parts[$0].matches.isEmpty && ($0 > 0 || !goingOn)
-    }
+  private func close(_ parts: [SearchPart], of orders: [RemovalOrder], goingOn: Bool) -> [SearchPart] {
+    let ended = parts.indices.filter { parts[$0].isLast && parts[$0].matches.isEmpty && ($0 > 0 || !goingOn) }
     let ids = ended.compactMap { orders[$0].id }
     if !ids.isEmpty {
-      let closed: Void? = try? commit { index throws(IndexProblem) in
-        for id in ids { try index.removals.remove(id) }
-      }
+      let closed: Void? = try? commit { index throws(IndexProblem) in for id in ids { try index.removals.remove(id) } }
       if closed == nil { return parts }
     }
     var parts = parts

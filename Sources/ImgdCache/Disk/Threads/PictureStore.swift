@@ -51,17 +51,15 @@ struct PictureStore {
   }
 
   /// Commits the rows of drafts, and links the files.
-  private func commit(
-    _ drafts: [Result<Draft, DiskTrouble>], of orders: ArraySlice<StoreOrder>
-  ) -> [Result<DiskEntry, DiskTrouble>] {
+  private func commit(_ drafts: [Result<Draft, DiskTrouble>], of orders: ArraySlice<StoreOrder>) -> [Result<
+    DiskEntry, DiskTrouble
+  >] {
     var retired: [PendingUnlink] = []
     var rows: [IndexRow?] = zip(drafts, orders).map { draft, order in
       guard case .success(let draft) = draft else { return nil }
       var row = order.row
       row.allocated = draft.prepared.allocated
-      if row.record.checksum == .unknown {
-        row.record.checksum = BodyChecksum(of: order.payload)
-      }
+      if row.record.checksum == .unknown { row.record.checksum = BodyChecksum(of: order.payload) }
       return row
     }
     let result = Result { () throws(DiskTrouble) in
@@ -75,28 +73,22 @@ struct PictureStore {
       }
     }
     let outcomes = zip(drafts, rows).map { draft, row in
-      draft.flatMap { draft in
-        result.flatMap { row.map { link(draft, as: $0) } ?? .failure(.notStored) }
-      }
+      draft.flatMap { draft in result.flatMap { row.map { link(draft, as: $0) } ?? .failure(.notStored) } }
     }
-    if case .success = result {
-      try? EntryRemoval(disk).unlink(retired.filter { $0.keepUntil <= 0 })
-    }
+    if case .success = result { try? EntryRemoval(disk).unlink(retired.filter { $0.keepUntil <= 0 }) }
     return outcomes
   }
 
-  private func prepare(
-    _ order: StoreOrder, within room: inout Result<DiskRoom, SystemFailure>
-  ) throws(DiskTrouble) -> Draft {
+  private func prepare(_ order: StoreOrder, within room: inout Result<DiskRoom, SystemFailure>) throws(DiskTrouble)
+    -> Draft
+  {
     do throws(SystemFailure) {
       var left = try room.get()
       guard left.takeBytes(order.payload.count) else { throw SystemFailure.reserved }
       let draft = Draft(try disk.pictures.prepare(order.payload))
       room = .success(left)
       return draft
-    } catch {
-      throw disk.explained(DiskTrouble(error))
-    }
+    } catch { throw disk.explained(DiskTrouble(error)) }
   }
 
   /// Gives the file of a row its name; if that fails, the row is removed again.
@@ -105,9 +97,7 @@ struct PictureStore {
       return .failure(DiskTrouble(.broken, "'\(row.suffix)' is no extension of a file"))
     }
     do throws(SystemFailure) {
-      do throws(SystemFailure) {
-        try disk.shelves.link(draft.prepared, as: file)
-      } catch {
+      do throws(SystemFailure) { try disk.shelves.link(draft.prepared, as: file) } catch {
         // After an index was lost, numbers begin again, so the file that has the name belongs to no row.
         guard error.errno == EEXIST else { throw error }
         try disk.shelves.remove(file)
@@ -125,11 +115,7 @@ struct PictureStore {
 
 extension SystemFailure {
   /// There is room, but it has to stay free.
-  static var reserved: SystemFailure {
-    SystemFailure("keep free what Disk.MinFree wants", errno: ENOSPC)
-  }
+  static var reserved: SystemFailure { SystemFailure("keep free what Disk.MinFree wants", errno: ENOSPC) }
 }
 
-extension DiskTrouble {
-  fileprivate static let notStored = DiskTrouble(.broken, "a picture was not stored")
-}
+extension DiskTrouble { fileprivate static let notStored = DiskTrouble(.broken, "a picture was not stored") }

@@ -54,7 +54,6 @@ final class DiskFiles {
 
   /// The entry of a file that an image has kept, if it is still there.
   func entry(of file: StoredFile) -> DiskEntry? {
-    file.generation == threads.generation
-      ? index.entry(at: file.place, number: file.number) : nil
+    file.generation == threads.generation ? index.entry(at: file.place, number: file.number) : nil
   }
 }

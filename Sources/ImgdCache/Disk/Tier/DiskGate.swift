@@ -9,9 +9,7 @@ final class DiskGate {
   private var closings = 0
   private var waiting = Fifo<() -> Void>()
 
-  init(loop: EventLoop) {
-    self.loop = loop
-  }
+  init(loop: EventLoop) { self.loop = loop }
 
   var isClosed: Bool { closings > 0 }
 

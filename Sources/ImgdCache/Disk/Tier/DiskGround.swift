@@ -17,26 +17,23 @@ struct DiskGround {
   let pending: PendingPurges
   let purges = PurgeList()
 
-  init(
-    path: String, runtime: String? = nil, limits: DiskLimits, suffixes: [String], loop: EventLoop,
-    wall: Int64
-  ) throws(SystemFailure) {
+  init(path: String, runtime: String? = nil, limits: DiskLimits, suffixes: [String], loop: EventLoop, wall: Int64)
+    throws(SystemFailure)
+  {
     self.init(
-      path: path, state: .down,
-      threads: try DiskThreads(on: loop, owed: OwedFile(runtime: runtime, cache: path)),
+      path: path, state: .down, threads: try DiskThreads(on: loop, owed: OwedFile(runtime: runtime, cache: path)),
       rules: DiskRules(limits, loop: loop, wall: wall), suffixes: suffixes, loop: loop)
   }
 
   /// The ground of a tier that is off.
   init(offOn loop: EventLoop) {
     self.init(
-      path: "", state: .off, threads: DiskThreads(),
-      rules: DiskRules(.none, loop: loop, wall: 0), suffixes: [], loop: loop)
+      path: "", state: .off, threads: DiskThreads(), rules: DiskRules(.none, loop: loop, wall: 0), suffixes: [],
+      loop: loop)
   }
 
   private init(
-    path: String, state: DiskState, threads: DiskThreads, rules: DiskRules, suffixes: [String],
-    loop: EventLoop
+    path: String, state: DiskState, threads: DiskThreads, rules: DiskRules, suffixes: [String], loop: EventLoop
   ) {
     self.path = path
     self.loop = loop
@@ -54,9 +51,7 @@ struct DiskGround {
 }
 
 /// A part of the disk tier. All parts use the same names for what they stand on.
-protocol DiskPart: AnyObject {
-  var ground: DiskGround { get }
-}
+protocol DiskPart: AnyObject { var ground: DiskGround { get } }
 
 // A hit reads these, so they are inlined, which makes them as fast as fields of the part.
 extension DiskPart {

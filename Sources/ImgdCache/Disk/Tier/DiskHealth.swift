@@ -40,9 +40,7 @@ final class DiskHealth {
   }
 
   /// Takes note of trouble that has been reported already.
-  func begin(with reason: String) {
-    self.reason = reason
-  }
+  func begin(with reason: String) { self.reason = reason }
 
   func worsen(to state: DiskState, isFull: Bool = false) {
     self.state = state

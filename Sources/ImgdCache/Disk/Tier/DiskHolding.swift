@@ -11,8 +11,7 @@ extension DiskParts {
   var held: HeldBytes {
     guard health.state != .off else { return HeldBytes() }
     return HeldBytes(
-      index: index.heldBytes,
-      stores: stores.bytes + stores.count * Self.record + fleet.heldBytes,
+      index: index.heldBytes, stores: stores.bytes + stores.count * Self.record + fleet.heldBytes,
       leases: leases.count * Self.lease,
       removals: removals.numbersHeld * MemoryLayout<UInt32>.stride + pending.count * Self.purge,
       database: Int(sqlite3_memory_used()))

@@ -42,9 +42,7 @@ final class DiskIndex {
   }
 
   /// The entry at a place, if it is the one with that number.
-  func entry(at place: Int, number: UInt32) -> DiskEntry? {
-    table.entry(at: place, number: number)
-  }
+  func entry(at place: Int, number: UInt32) -> DiskEntry? { table.entry(at: place, number: number) }
 
   /// Whether the disk may have answers to a name that depend on the request.
   func mayHaveEntry(ofBase base: UInt32) -> Bool { !isLoaded || table.hasEntry(ofBase: base) }
@@ -61,9 +59,7 @@ final class DiskIndex {
   func places(from start: Int, count: Int) -> [Int]? { table.places(from: start, count: count) }
 
   /// Whether an entry of the index file may be one that has not been taken in yet.
-  func isUnread(_ number: UInt32) -> Bool {
-    !isLoaded && number > cleared && !removedWhileLoading.contains(number)
-  }
+  func isUnread(_ number: UInt32) -> Bool { !isLoaded && number > cleared && !removedWhileLoading.contains(number) }
 
   // MARK: Entries come and go
 
@@ -80,8 +76,7 @@ final class DiskIndex {
 
   /// Takes in an entry of the index file, as the least recently used; returns its place, or that of
   /// the newer one that is here already. Nil for an entry that has been removed.
-  @discardableResult
-  func load(_ entry: DiskEntry) -> Int? {
+  @discardableResult func load(_ entry: DiskEntry) -> Int? {
     if let place = table.place(of: entry.digest) { return place }
     guard entry.number > cleared, !removedWhileLoading.contains(entry.number) else { return nil }
     var entry = entry
@@ -96,8 +91,7 @@ final class DiskIndex {
     staleWhileLoading = []
   }
 
-  @discardableResult
-  func remove(_ place: Int) -> DiskEntry {
+  @discardableResult func remove(_ place: Int) -> DiskEntry {
     let entry = table.remove(place)
     lossCount += 1
     if !isLoaded { removedWhileLoading.insert(entry.number) }

@@ -16,9 +16,7 @@ package struct DiskLimits: Sendable, Equatable {
   /// The size of the file system that holds the directory; nil while it is not known.
   var fileSystem: Int?
 
-  package init(
-    capacity: Capacity, trimToPercent: Int, maxAge: Duration?, minFree: MinFree, lease: Duration
-  ) {
+  package init(capacity: Capacity, trimToPercent: Int, maxAge: Duration?, minFree: MinFree, lease: Duration) {
     allowance = capacity
     self.trimToPercent = trimToPercent
     self.maxAge = maxAge
@@ -27,13 +25,10 @@ package struct DiskLimits: Sendable, Equatable {
   }
 
   /// The limits of a tier that is off.
-  static let none = DiskLimits(
-    capacity: .bytes(0), trimToPercent: 100, maxAge: nil, minFree: .bytes(0), lease: .zero)
+  static let none = DiskLimits(capacity: .bytes(0), trimToPercent: 100, maxAge: nil, minFree: .bytes(0), lease: .zero)
 
   /// The bytes that are left after a trim.
-  package var preferred: Int {
-    capacity / 100 * trimToPercent + capacity % 100 * trimToPercent / 100
-  }
+  package var preferred: Int { capacity / 100 * trimToPercent + capacity % 100 * trimToPercent / 100 }
 }
 
 extension DiskLimits {
@@ -47,14 +42,11 @@ extension DiskLimits {
     func bytes(onFileSystemOf total: Int?) -> Int {
       switch self {
       case .bytes(let bytes): bytes
-      case .share(let percent, let most):
-        total.flatMap { $0 > 0 ? min($0 / 100 * percent, most) : nil } ?? most
+      case .share(let percent, let most): total.flatMap { $0 > 0 ? min($0 / 100 * percent, most) : nil } ?? most
       }
     }
 
-    var asksForFileSystem: Bool {
-      if case .share = self { true } else { false }
-    }
+    var asksForFileSystem: Bool { if case .share = self { true } else { false } }
   }
 
   /// A part of the file system, or a number of bytes.

@@ -32,8 +32,7 @@ final class DiskParts: DiskPart {
     stores = DiskStores(ground, removals: removals, eviction: eviction, verified: verified)
     renewals = DiskRenewals(ground)
     fleet = StoredFleetNotes(ground)
-    loads = DiskLoads(
-      ground, stores: stores, renewals: renewals, removals: removals, losses: losses)
+    loads = DiskLoads(ground, stores: stores, renewals: renewals, removals: removals, losses: losses)
     diskPurges = DiskPurges(ground, stores: stores, removals: removals)
     lending = DiskLending(ground, stores: stores, verified: verified, losses: losses)
     hits = ReadyHits(ground, stores: stores, loads: loads, verified: verified)

@@ -12,9 +12,7 @@ final class DiskReports {
 
   func writeError() { counts.writeErrors += 1 }
 
-  func stored(isReplacement: Bool) {
-    if isReplacement { counts.replacements += 1 } else { counts.insertions += 1 }
-  }
+  func stored(isReplacement: Bool) { if isReplacement { counts.replacements += 1 } else { counts.insertions += 1 } }
 
   func evicted(_ removal: Removal) {
     counts.evictions += removal.entries

@@ -20,9 +20,7 @@ final class DiskRules {
   }
 
   /// Wall time by the monotonic clock: setting the wall clock makes no entry younger or older.
-  var wall: Int64 {
-    wallAtStart + (loop.now.nanoseconds - startedAt.nanoseconds) / 1_000_000_000
-  }
+  var wall: Int64 { wallAtStart + (loop.now.nanoseconds - startedAt.nanoseconds) / 1_000_000_000 }
 
   /// Takes new limits, but keeps the known size of the file system; returns whether anything has changed.
   func replace(by limits: DiskLimits) -> Bool {
@@ -42,6 +40,4 @@ final class DiskRules {
   }
 }
 
-extension DiskLimits {
-  fileprivate var leaseSeconds: Int64 { (lease.nanoseconds + 999_999_999) / 1_000_000_000 }
-}
+extension DiskLimits { fileprivate var leaseSeconds: Int64 { (lease.nanoseconds + 999_999_999) / 1_000_000_000 } }

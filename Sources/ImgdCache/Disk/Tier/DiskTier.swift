@@ -24,13 +24,12 @@ package final class DiskTier {
   ///
   /// In the directory `runtime` it keeps the purges that the disk refuses to keep.
   package convenience init(
-    _ directory: Result<DiskDirectory, DirectoryProblem>, path: String, runtime: String?,
-    limits: DiskLimits, suffixes: [String], loop: EventLoop, wall: Int64 = WallClock.seconds
+    _ directory: Result<DiskDirectory, DirectoryProblem>, path: String, runtime: String?, limits: DiskLimits,
+    suffixes: [String], loop: EventLoop, wall: Int64 = WallClock.seconds
   ) throws(SystemFailure) {
     self.init(
       DiskParts(
-        try DiskGround(
-          path: path, runtime: runtime, limits: limits, suffixes: suffixes, loop: loop, wall: wall)),
+        try DiskGround(path: path, runtime: runtime, limits: limits, suffixes: suffixes, loop: loop, wall: wall)),
       directory)
   }
 
@@ -41,9 +40,7 @@ package final class DiskTier {
   }
 
   /// A tier that is off: nothing is found, stored or lent.
-  package init(offOn loop: EventLoop) {
-    parts = DiskParts(DiskGround(offOn: loop))
-  }
+  package init(offOn loop: EventLoop) { parts = DiskParts(DiskGround(offOn: loop)) }
 
   // MARK: Facts
 
@@ -77,9 +74,7 @@ package final class DiskTier {
   package var held: HeldBytes { parts.held }
 
   /// Whether the index is being read.
-  package var isLoading: Bool {
-    (parts.health.isOpening || parts.files.isOpen) && !parts.index.isLoaded
-  }
+  package var isLoading: Bool { (parts.health.isOpening || parts.files.isOpen) && !parts.index.isLoaded }
 
   /// Whether an index is being opened, so that it will soon be known whether anything can be stored.
   package var isOpening: Bool { parts.health.isOpening }
@@ -101,20 +96,16 @@ package final class DiskTier {
   /// Looks for an image, fresh or not. If the outcome is not known at once, `then` gets the image or nil later.
   ///
   /// `countsAsUse` is false if the caller only brings into memory what has been answered already.
-  package func fetch(
-    _ key: CacheKey, countsAsUse: Bool = true, then: @escaping (CachedImage?) -> Void
-  ) -> Look<CachedImage?> {
-    parts.loads.fetch(key, countsAsUse: countsAsUse, then: then)
-  }
+  package func fetch(_ key: CacheKey, countsAsUse: Bool = true, then: @escaping (CachedImage?) -> Void) -> Look<
+    CachedImage?
+  > { parts.loads.fetch(key, countsAsUse: countsAsUse, then: then) }
 
   /// The answer to a plain request, if it can be given without waiting: the index has all that is needed of the
   /// entry, it is fresh, and its file is known to be there.
   ///
   /// Finding one counts as a hit and as a use; a caller that gets nil goes on with `fetch`, and its request is
   /// counted there.
-  package func readyHit(
-    _ digest: KeyDigest, of url: String, identifier: String?, as form: ReadyHit.Form
-  ) -> ReadyHit? {
+  package func readyHit(_ digest: KeyDigest, of url: String, identifier: String?, as form: ReadyHit.Form) -> ReadyHit? {
     parts.hits.find(digest, of: url, identifier: identifier, as: form)
   }
 
@@ -124,9 +115,7 @@ package final class DiskTier {
   }
 
   /// Lists entries after a cursor in the order of storing; this does not count as a use.
-  package func page(
-    after cursor: UInt64?, limit: Int, prefix: String?, then: @escaping (EntryPage) -> Void
-  ) {
+  package func page(after cursor: UInt64?, limit: Int, prefix: String?, then: @escaping (EntryPage) -> Void) {
     parts.listings.page(after: cursor, limit: limit, prefix: prefix, then: then)
   }
 
@@ -136,9 +125,7 @@ package final class DiskTier {
   }
 
   /// Whether there may be answers to a name that depend on the request.
-  package func mayHaveVariants(of base: CacheKey) -> Bool {
-    parts.listings.mayHaveVariants(of: base)
-  }
+  package func mayHaveVariants(of base: CacheKey) -> Bool { parts.listings.mayHaveVariants(of: base) }
 
   /// Finds the answers to a name that depend on the request; this does not count as a use.
   package func variants(of base: CacheKey, then: @escaping ([Variant]) -> Void) {
@@ -159,10 +146,7 @@ package final class DiskTier {
   // MARK: Storing and lending
 
   /// Stores an image in place of an earlier one under its key; returns why not, or nil.
-  @discardableResult
-  package func add(_ image: CachedImage) -> PathRefusal? {
-    parts.stores.add(image)
-  }
+  @discardableResult package func add(_ image: CachedImage) -> PathRefusal? { parts.stores.add(image) }
 
   /// Writes down that the origin has confirmed an image on disk, or that its description has changed; its file stays
   /// as it is.
@@ -177,9 +161,7 @@ package final class DiskTier {
   }
 
   /// Leases the file of an image, if it is there; an image without a file is written, if it may be.
-  package func lend(
-    _ image: CachedImage, mayStore: Bool, countsAsUse: Bool = true
-  ) -> PathLending {
+  package func lend(_ image: CachedImage, mayStore: Bool, countsAsUse: Bool = true) -> PathLending {
     parts.lending.lend(image, mayStore: mayStore, countsAsUse: countsAsUse)
   }
 
@@ -208,9 +190,7 @@ package final class DiskTier {
   }
 
   /// Writes down purges in place of all that were written down before.
-  package func keepFleetPurges(
-    inPlaceOfAll purges: [FleetPurge], then: @escaping (_ isKept: Bool) -> Void
-  ) {
+  package func keepFleetPurges(inPlaceOfAll purges: [FleetPurge], then: @escaping (_ isKept: Bool) -> Void) {
     parts.fleet.keep(inPlaceOfAll: purges, then: then)
   }
 
@@ -220,9 +200,7 @@ package final class DiskTier {
   // MARK: Removing
 
   /// Removes the image under a key, if there is one.
-  package func remove(_ key: CacheKey) {
-    parts.diskPurges.remove(key)
-  }
+  package func remove(_ key: CacheKey) { parts.diskPurges.remove(key) }
 
   /// Removes the entries that a purge covers, or marks them stale; `then` gets the outcome when it is durable.
   ///
@@ -247,9 +225,7 @@ package final class DiskTier {
 
   /// Frees pages that its threads keep at hand, and calls `done` when nothing is being stored
   /// any more: until then, pictures that wait for the disk take memory.
-  package func giveBack(then done: @escaping () -> Void) {
-    parts.pages.giveBack(then: done)
-  }
+  package func giveBack(then done: @escaping () -> Void) { parts.pages.giveBack(then: done) }
 
   /// Closes everything properly, after doing what was asked for before. Removals that make room are
   /// left to the next start, which finds them again.
@@ -261,12 +237,8 @@ package final class DiskTier {
   }
 
   /// Calls `answered` when the writer comes to its next job; at once for a tier that is off.
-  package func askWriterForLife(then answered: @escaping () -> Void) {
-    parts.threads.askWriterForLife(then: answered)
-  }
+  package func askWriterForLife(then answered: @escaping () -> Void) { parts.threads.askWriterForLife(then: answered) }
 
   /// Calls `answered` when the reader comes to its next job; at once for a tier that is off.
-  package func askReaderForLife(then answered: @escaping () -> Void) {
-    parts.threads.askReaderForLife(then: answered)
-  }
+  package func askReaderForLife(then answered: @escaping () -> Void) { parts.threads.askReaderForLife(then: answered) }
 }

@@ -19,15 +19,13 @@ struct EntryTable {
   init() {}
 
   /// The place of the entry with this digest, which stays the same for as long as it is there.
-  func place(of digest: KeyDigest) -> Int? {
-    table.place(tag(of: digest)) { self.entry(at: $0)?.digest == digest }
-  }
+  func place(of digest: KeyDigest) -> Int? { table.place(tag(of: digest)) { self.entry(at: $0)?.digest == digest } }
 
   /// The entry at a place, if it is the one with that number.
   func entry(at place: Int, number: UInt32) -> DiskEntry? {
-    guard place >= 0, place < parts.count << Self.partBits, let entry = entry(at: place),
-      entry.number == number
-    else { return nil }
+    guard place >= 0, place < parts.count << Self.partBits, let entry = entry(at: place), entry.number == number else {
+      return nil
+    }
     return entry
   }
 
@@ -43,30 +41,24 @@ struct EntryTable {
 
   /// The memory that it takes, roughly, including each entry's places in the order and in the tables.
   var heldBytes: Int {
-    (parts.count << Self.partBits) * (MemoryLayout<DiskEntry?>.stride + 16) + order.heldBytes
-      + baseCount * 16
+    (parts.count << Self.partBits) * (MemoryLayout<DiskEntry?>.stride + 16) + order.heldBytes + baseCount * 16
   }
 
   private static let partBits = 12
   private static let partMask = 1 << partBits - 1
 
-  @inline(__always)
-  private func entry(at place: Int) -> DiskEntry? {
+  @inline(__always) private func entry(at place: Int) -> DiskEntry? {
     parts[place >> Self.partBits][place & Self.partMask]
   }
 
   private mutating func put(_ entry: DiskEntry?, at place: Int) {
-    if place == parts.count << Self.partBits {
-      parts.append([DiskEntry?](repeating: nil, count: 1 << Self.partBits))
-    }
+    if place == parts.count << Self.partBits { parts.append([DiskEntry?](repeating: nil, count: 1 << Self.partBits)) }
     parts[place >> Self.partBits][place & Self.partMask] = entry
   }
 
   subscript(place: Int) -> DiskEntry {
     get {
-      guard let entry = entry(at: place) else {
-        preconditionFailure("an entry is looked for at a place in use")
-      }
+      guard let entry = entry(at: place) else { preconditionFailure("an entry is looked for at a place in use") }
       return entry
     }
     set { put(newValue, at: place) }
@@ -83,8 +75,7 @@ struct EntryTable {
   }
 
   /// Takes an entry in, as the most recently used or as the least.
-  @discardableResult
-  mutating func insert(_ entry: DiskEntry, asNewest: Bool = true) -> Int {
+  @discardableResult mutating func insert(_ entry: DiskEntry, asNewest: Bool = true) -> Int {
     let place = order.insert(asNewest: asNewest)
     put(entry, at: place)
     table.insert(tag(of: entry.digest), place)
@@ -94,8 +85,7 @@ struct EntryTable {
     return place
   }
 
-  @discardableResult
-  mutating func remove(_ place: Int) -> DiskEntry {
+  @discardableResult mutating func remove(_ place: Int) -> DiskEntry {
     let entry = self[place]
     order.remove(place)
     table.remove(tag(of: entry.digest), place)

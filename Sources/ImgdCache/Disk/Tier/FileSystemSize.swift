@@ -18,9 +18,9 @@ final class FileSystemSize: DiskPart {
     guard rules.limits.allowance.asksForFileSystem else { return }
     threads.order(
       { (disk) throws(DiskTrouble) in
-        do throws(SystemFailure) {
-          return try disk.pictures.freeSpace().total
-        } catch { throw disk.explained(DiskTrouble(error)) }
+        do throws(SystemFailure) { return try disk.pictures.freeSpace().total } catch {
+          throw disk.explained(DiskTrouble(error))
+        }
       },
       then: { [unowned self] total in
         guard let total else { return }

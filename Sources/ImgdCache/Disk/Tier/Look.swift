@@ -4,9 +4,7 @@ package enum Look<Found> {
   case later
 
   /// Passes what was found at once to a closure.
-  package func passOn(to then: (Found) -> Void) {
-    if case .now(let found) = self { then(found) }
-  }
+  package func passOn(to then: (Found) -> Void) { if case .now(let found) = self { then(found) } }
 
   /// The outcome with what was found at once converted by a closure.
   package func map<Other>(_ change: (Found) -> Other) -> Look<Other> {

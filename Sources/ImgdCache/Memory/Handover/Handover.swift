@@ -11,9 +11,7 @@ package struct HandoverLimits: Sendable {
   /// Bytes of the index, estimated by what its entries cost in memory, which is a little more.
   package var indexBytes: Int
 
-  package init(
-    descriptors: Int, bytes: Int, packBytes: Int = 32 << 20, indexBytes: Int = 6 << 20
-  ) {
+  package init(descriptors: Int, bytes: Int, packBytes: Int = 32 << 20, indexBytes: Int = 6 << 20) {
     self.descriptors = descriptors
     self.bytes = bytes
     self.packBytes = packBytes

@@ -30,19 +30,15 @@ struct HandoverDraft: ~Copyable {
   }
 
   /// Takes an image along, if it may go and there is room.
-  mutating func add(
-    _ image: CachedImage, at now: Instant, wall: Int64
-  ) throws(SystemFailure) {
-    guard image.scope == nil, hasRoom(for: image),
-      let record = StoredRecord(image, wall: wall, at: now),
+  mutating func add(_ image: CachedImage, at now: Instant, wall: Int64) throws(SystemFailure) {
+    guard image.scope == nil, hasRoom(for: image), let record = StoredRecord(image, wall: wall, at: now),
       let encoded = RecordCodec.encode(record.sane), let body = try takeBody(image.payload)
     else { return }
     limits.indexBytes -= image.costInIndex
     entries.append(
       HandoverEntry(
         record: encoded, number: image.file?.number ?? image.formerFile,
-        lastAccess: wall - max(now - image.lastAccess, .zero).wholeSeconds,
-        isStale: image.isStale, body: body))
+        lastAccess: wall - max(now - image.lastAccess, .zero).wholeSeconds, isStale: image.isStale, body: body))
   }
 
   /// The handover; nil when it is empty.
@@ -51,8 +47,8 @@ struct HandoverDraft: ~Copyable {
     let sealed = try pack.seal()
     let index = HandoverIndex(isClean: isClean, pack: sealed?.identity, entries: entries)
     return Handover(
-      index: try Payload(index.encoded(release: release)).shareable(),
-      bodies: (sealed.map { [$0] } ?? []) + bodies, entries: entries.count)
+      index: try Payload(index.encoded(release: release)).shareable(), bodies: (sealed.map { [$0] } ?? []) + bodies,
+      entries: entries.count)
   }
 
   private func hasRoom(for image: CachedImage) -> Bool {
@@ -75,8 +71,7 @@ struct HandoverDraft: ~Copyable {
   }
 
   private func packs(_ payload: Payload) -> Bool {
-    payload.count <= min(Self.mostPacked, limits.packBytes)
-      && (!pack.isEmpty || limits.descriptors > 0)
+    payload.count <= min(Self.mostPacked, limits.packBytes) && (!pack.isEmpty || limits.descriptors > 0)
   }
 
   private func lends(_ payload: Payload) -> Bool {
@@ -85,6 +80,4 @@ struct HandoverDraft: ~Copyable {
   }
 }
 
-extension CachedImage {
-  fileprivate var costInIndex: Int { cost - payload.cost }
-}
+extension CachedImage { fileprivate var costInIndex: Int { cost - payload.cost } }

@@ -59,11 +59,8 @@ extension ByteReader {
     default: return nil
     }
     guard !hasFailed else { return nil }
-    return HandoverEntry(
-      record: record, number: file, lastAccess: lastAccess, isStale: isStale, body: body)
+    return HandoverEntry(record: record, number: file, lastAccess: lastAccess, isStale: isStale, body: body)
   }
 
-  mutating func identity() -> FileStatus.Identity {
-    FileStatus.Identity(device: number(), inode: number())
-  }
+  mutating func identity() -> FileStatus.Identity { FileStatus.Identity(device: number(), inode: number()) }
 }

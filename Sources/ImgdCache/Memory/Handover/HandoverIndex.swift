@@ -33,14 +33,10 @@ struct HandoverIndex: Equatable {
   }
 
   /// Reads what a process of the same release has written.
-  static func decode(
-    _ bytes: [UInt8], release: String
-  ) throws(HandoverProblem) -> HandoverIndex {
+  static func decode(_ bytes: [UInt8], release: String) throws(HandoverProblem) -> HandoverIndex {
     var reader = ByteReader(bytes[...])
     guard reader.isSealed() else { throw .notWhole }
-    guard reader.number() == magic, reader.number() == version, reader.text() == release else {
-      throw .otherRelease
-    }
+    guard reader.number() == magic, reader.number() == version, reader.text() == release else { throw .otherRelease }
     let isClean = reader.number(UInt8.self) == 1
     let pack = reader.number(UInt8.self) == 0 ? nil : reader.identity()
     var left: UInt32 = reader.number()

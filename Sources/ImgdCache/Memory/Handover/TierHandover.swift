@@ -6,9 +6,9 @@ extension MemoryTier {
   ///
   /// Only what is gathered as `isClean` will be taken over: gathering it is the last thing that a process
   /// does with its tier. For a snapshot nothing is copied, so it holds no small pictures.
-  package func handover(
-    within limits: HandoverLimits, isClean: Bool, release: String, at now: Instant, wall: Int64
-  ) throws(SystemFailure) -> Handover? {
+  package func handover(within limits: HandoverLimits, isClean: Bool, release: String, at now: Instant, wall: Int64)
+    throws(SystemFailure) -> Handover?
+  {
     var draft = HandoverDraft(limits: limits, isClean: isClean)
     for place in images.newestFirst {
       let image = images.image(at: place)
@@ -39,9 +39,7 @@ extension MemoryTier {
   }
 
   /// Adds the most recently used image last, which makes it the most recent one again.
-  private func takeOver(
-    _ images: [CachedImage], at now: Instant, _ tell: (CachedImage) -> Void
-  ) -> Removal {
+  private func takeOver(_ images: [CachedImage], at now: Instant, _ tell: (CachedImage) -> Void) -> Removal {
     var taken = Removal()
     for image in images.reversed() {
       let used = image.lastAccess

@@ -19,8 +19,7 @@ extension ReplyPlace {
 
   /// Ends a command with an error: with the URL of a fetch, and with the origin's answer where it is given.
   func refuse(
-    id: RequestID, receipt: ReceiptID?, url: String? = nil, _ error: WireError,
-    http head: ResponseHead? = nil
+    id: RequestID, receipt: ReceiptID?, url: String? = nil, _ error: WireError, http head: ResponseHead? = nil
   ) {
     countError()
     write { line in
@@ -35,9 +34,7 @@ extension ReplyPlace {
 
   /// Logs a change to everybody's cache, and the client that made it.
   func log(_ subject: Log.Subject, _ deed: String, _ fields: Log.Field...) {
-    Log.notice(
-      subject, "\(deed), for uid \(peer.uid), pid \(peer.pid)",
-      fields + [.uid(peer.uid), .pid(peer.pid)])
+    Log.notice(subject, "\(deed), for uid \(peer.uid), pid \(peer.pid)", fields + [.uid(peer.uid), .pid(peer.pid)])
   }
 }
 

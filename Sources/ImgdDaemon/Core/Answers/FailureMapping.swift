@@ -8,9 +8,7 @@ import ImgdWire
 extension FetchFailure {
   init(_ failure: TransferFailure) {
     self.init(
-      error: WireError(
-        failure.kind.code, failure.message, details: failure.details,
-        retryable: failure.isRetryable),
+      error: WireError(failure.kind.code, failure.message, details: failure.details, retryable: failure.isRetryable),
       head: failure.head?.fitting(within: StoredHeaders.mostKept), isOfOrigin: failure.isOfOrigin)
   }
 }
@@ -20,8 +18,7 @@ extension FetchFailure {
   init(remembered answer: CachedImage, at now: Instant) {
     let response = answer.response
     let head = ResponseHead(
-      status: response.status,
-      headers: response.headers.list.map { HeaderField($0.name, $0.value) })
+      status: response.status, headers: response.headers.list.map { HeaderField($0.name, $0.value) })
     self.init(TransferFailure.answer(head, of: answer.url.host))
     error = error.asCached(age: answer.age(at: now), isStale: !answer.isFresh(at: now))
   }
@@ -79,9 +76,7 @@ extension TransferFailure {
     if let limit { details.append(.init("limit", .integer(Int64(limit)))) }
     if let expected { details.append(.init("expected", .integer(Int64(expected)))) }
     if let received { details.append(.init("received", .integer(Int64(received)))) }
-    if let retryAfter {
-      details.append(.init("retry_after_ms", .integer(retryAfter.milliseconds)))
-    }
+    if let retryAfter { details.append(.init("retry_after_ms", .integer(retryAfter.milliseconds))) }
     if retries > 0 { details.append(.init("retries", .integer(Int64(retries)))) }
     return details
   }

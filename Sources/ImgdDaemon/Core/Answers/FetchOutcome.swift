@@ -97,9 +97,7 @@ struct ShownAge {
     self.freshFor = freshFor
   }
 
-  init(_ image: CachedImage, at now: Instant) {
-    self.init(age: image.age(at: now), freshFor: image.freshFor(at: now))
-  }
+  init(_ image: CachedImage, at now: Instant) { self.init(age: image.age(at: now), freshFor: image.freshFor(at: now)) }
 }
 
 /// An error, and the part of the origin's answer that `http:true` shows.
@@ -121,7 +119,6 @@ extension ResponseHead {
   /// The head as far as it is shown to clients other than the one that asked, within `most` bytes.
   func fitting(within most: Int) -> ResponseHead {
     let kept = StoredHeaders.fitting(pairs, within: most)
-    return ResponseHead(
-      status: status, headers: kept.map { HeaderField($0.name, $0.value) })
+    return ResponseHead(status: status, headers: kept.map { HeaderField($0.name, $0.value) })
   }
 }

@@ -14,15 +14,12 @@ struct LentPicture {
   }
 
   init(_ image: CachedImage, among purges: PurgeList) {
-    self.init(
-      image.version, mayBeKept: image.mayBeKept && !purges.isPurgedEverywhere(image))
+    self.init(image.version, mayBeKept: image.mayBeKept && !purges.isPurgedEverywhere(image))
   }
 
   func write(to line: inout JSONWriter) {
     if version.checksum != .unknown { line.field("checksum", version.checksum.text) }
-    if let modified = version.modified {
-      line.field("modified", Timestamp.rfc3339(modified))
-    }
+    if let modified = version.modified { line.field("modified", Timestamp.rfc3339(modified)) }
     if !mayBeKept { line.field("keep", false) }
   }
 }

@@ -24,9 +24,7 @@ struct NotModified {
   init?(_ stored: DeliveredImage, under condition: ClientCondition?, at now: Instant) {
     let image = stored.image
     let response = image.response
-    guard let condition, condition.covers(response, receivedAt: image.storedAtWall) else {
-      return nil
-    }
+    guard let condition, condition.covers(response, receivedAt: image.storedAtWall) else { return nil }
     source = stored.source
     isStale = stored.isStale
     headers = StoredHeaders(response.headers.list.filter { Self.shown.contains($0.name) })
@@ -42,8 +40,6 @@ struct NotModified {
 
   /// Roughly the bytes that it holds while it is kept.
   var cost: Int {
-    headers.list.reduce(256 + (finalURL?.utf8.count ?? 0)) {
-      $0 + $1.name.utf8.count + $1.value.utf8.count
-    }
+    headers.list.reduce(256 + (finalURL?.utf8.count ?? 0)) { $0 + $1.name.utf8.count + $1.value.utf8.count }
   }
 }

@@ -44,15 +44,10 @@ struct PictureLine {
 
   /// Writes the line for a client. Bytes that it carries are encoded directly into the buffer that they are sent from:
   /// they are most of the line, and are not copied.
-  func write(
-    to client: ReplyPlace, id: RequestID, receipt: ReceiptID, after nanoseconds: Int64
-  ) {
+  func write(to client: ReplyPlace, id: RequestID, receipt: ReceiptID, after nanoseconds: Int64) {
     let numbers = FetchLine.Numbers(
-      receipt: receipt, age: picture.age, freshFor: picture.freshFor,
-      elapsedNanoseconds: nanoseconds)
-    client.write(
-      numbers, id: id.written.span, facts: picture.prepared ?? picture.encodedFields,
-      ending: ending)
+      receipt: receipt, age: picture.age, freshFor: picture.freshFor, elapsedNanoseconds: nanoseconds)
+    client.write(numbers, id: id.written.span, facts: picture.prepared ?? picture.encodedFields, ending: ending)
     if case .inline(let payload) = content { client.write(payload) }
   }
 

@@ -11,8 +11,8 @@ struct Recipient {
   let startedAt: Instant
 
   init(
-    _ client: ReplyPlace, _ request: FetchRequest, delivery: Delivery? = nil, id: RequestID,
-    receipt: ReceiptID, startedAt: Instant
+    _ client: ReplyPlace, _ request: FetchRequest, delivery: Delivery? = nil, id: RequestID, receipt: ReceiptID,
+    startedAt: Instant
   ) {
     self.client = client
     self.id = id

@@ -18,8 +18,7 @@ extension WireError {
   }
 
   static let confirmedForClient = WireError(
-    .httpStatus,
-    "the origin answered 304 to a conditional header of the request, and sent no picture",
+    .httpStatus, "the origin answered 304 to a conditional header of the request, and sent no picture",
     details: ["status": 304])
 
   static func of(_ problem: URLProblem) -> WireError {
@@ -36,15 +35,11 @@ extension WireError {
       + "or fetch the picture in another form")
 
   static func duplicate(_ receipt: ReceiptID) -> WireError {
-    WireError(
-      .duplicateReceipt,
-      "the receipt \(receipt) belongs to a fetch that has not ended: choose a new UUID")
+    WireError(.duplicateReceipt, "the receipt \(receipt) belongs to a fetch that has not ended: choose a new UUID")
   }
 
   static func takenByAnother(_ receipt: ReceiptID) -> WireError {
-    WireError(
-      .duplicateReceipt,
-      "the receipt \(receipt) belongs to a fetch of another user: choose a new UUID")
+    WireError(.duplicateReceipt, "the receipt \(receipt) belongs to a fetch of another user: choose a new UUID")
   }
 
   static func unknown(_ receipt: ReceiptID) -> WireError {
@@ -57,28 +52,24 @@ extension WireError {
   static func notYours(_ receipt: ReceiptID, owner: UInt32) -> WireError {
     WireError(
       .forbidden,
-      "the fetch \(receipt) belongs to uid \(owner): only that user, root and the daemon's own "
-        + "user may access it")
+      "the fetch \(receipt) belongs to uid \(owner): only that user, root and the daemon's own " + "user may access it")
   }
 
   static func tooManyReceipts(limit: Int) -> WireError {
     WireError(
-      .tooManyRequests,
-      "this connection has \(limit) fetches under way, which is the limit: wait for answers",
+      .tooManyRequests, "this connection has \(limit) fetches under way, which is the limit: wait for answers",
       details: ["limit": .integer(Int64(limit)), "of": .string(LimitScope.connection.rawValue)])
   }
 
   static func tooManyRequestBytes(limit: Int, of scope: LimitScope) -> WireError {
     WireError(
-      .tooManyRequests,
-      "the fetches under way \(scope.words) hold the \(limit) bytes that they may: wait for answers",
+      .tooManyRequests, "the fetches under way \(scope.words) hold the \(limit) bytes that they may: wait for answers",
       details: ["limit": .integer(Int64(limit)), "of": .string(scope.rawValue)])
   }
 
   static func tooManyQueued(limit: Int) -> WireError {
     WireError(
-      .tooManyRequests,
-      "this user has \(limit) fetches under way, which is the limit: wait for answers",
+      .tooManyRequests, "this user has \(limit) fetches under way, which is the limit: wait for answers",
       details: ["limit": .integer(Int64(limit)), "of": .string(LimitScope.user.rawValue)])
   }
 
@@ -91,15 +82,13 @@ extension WireError {
   static func tooManyConnections(limit: Int, of scope: LimitScope) -> WireError {
     let whose = scope == .user ? "this user has" : "there are"
     return WireError(
-      .tooManyRequests,
-      "\(whose) \(limit) connections, which is the limit: close one, or try again later",
+      .tooManyRequests, "\(whose) \(limit) connections, which is the limit: close one, or try again later",
       details: ["limit": .integer(Int64(limit)), "of": .string(scope.rawValue)])
   }
 
   static func noDescriptorLeft(connections: Int) -> WireError {
     WireError(
-      .tooManyRequests,
-      "the daemon has no descriptors left (there are \(connections) connections): try again later",
+      .tooManyRequests, "the daemon has no descriptors left (there are \(connections) connections): try again later",
       details: ["limit": .integer(Int64(connections))])
   }
 
@@ -110,13 +99,11 @@ extension WireError {
   }
 
   static func notCached(_ url: String, _ mode: CacheMode) -> WireError {
-    WireError(
-      .notCached, "\(url) is not in the cache, and \(mode.rawValue) does not ask the origin")
+    WireError(.notCached, "\(url) is not in the cache, and \(mode.rawValue) does not ask the origin")
   }
 
   static func tooManyRedirects(limit: Int) -> WireError {
-    WireError(
-      .tooManyRedirects, "more than \(limit) redirects", details: ["limit": .integer(Int64(limit))])
+    WireError(.tooManyRedirects, "more than \(limit) redirects", details: ["limit": .integer(Int64(limit))])
   }
 
   static func badRedirect(from host: String, _ problem: URLProblem) -> WireError {
@@ -133,16 +120,13 @@ extension WireError {
   static func tooLargeInline(_ bytes: Int, limit: Int) -> WireError {
     WireError(
       .tooLargeInline,
-      "the picture has \(bytes) bytes, and inline carries at most \(limit): "
-        + "ask again with deliver fd",
+      "the picture has \(bytes) bytes, and inline carries at most \(limit): " + "ask again with deliver fd",
       details: ["bytes": .integer(Int64(bytes)), "limit": .integer(Int64(limit))])
   }
 
   static func cancelled(supersededBy receipt: ReceiptID? = nil) -> WireError {
     guard let receipt else { return WireError(.cancelled, "the fetch was cancelled") }
-    return WireError(
-      .cancelled, "a newer fetch took the slot",
-      details: ["superseded_by": .string("\(receipt)")])
+    return WireError(.cancelled, "a newer fetch took the slot", details: ["superseded_by": .string("\(receipt)")])
   }
 
   static func notAnImage(_ reason: NotAPicture) -> WireError {
@@ -151,9 +135,7 @@ extension WireError {
 
   static func unsupported(_ picture: PictureMeasures, accepted: [AcceptedType]) -> WireError {
     let names = accepted.map(\.rawValue).joined(separator: " ")
-    return WireError(
-      .unsupportedFormat,
-      "the picture is \(picture.format.name); Downloads.AcceptTypes allows \(names)")
+    return WireError(.unsupportedFormat, "the picture is \(picture.format.name); Downloads.AcceptTypes allows \(names)")
   }
 
   static func badConfiguration(_ problems: ConfigurationProblems) -> WireError {
@@ -166,8 +148,7 @@ extension WireError {
     WireError(
       .badRequest,
       "\"cursor\" was \"\(Excerpt.of(cursor))\"; "
-        + "it takes the cursor of an earlier answer to \"\(command.rawValue)\"",
-      details: ["field": .string("cursor")])
+        + "it takes the cursor of an earlier answer to \"\(command.rawValue)\"", details: ["field": .string("cursor")])
   }
 
   static func unrecordedPurge(_ reason: String, isFull: Bool) -> WireError {

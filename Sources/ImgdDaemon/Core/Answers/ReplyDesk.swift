@@ -10,9 +10,7 @@ final class ReplyDesk {
   /// How many requests were refused.
   private(set) var errors = 0
 
-  init(loop: EventLoop) {
-    self.loop = loop
-  }
+  init(loop: EventLoop) { self.loop = loop }
 
   /// Has a client's answers sent when this tick ends; one action serves all clients.
   func flushAtTickEnd(_ place: ReplyPlace) {

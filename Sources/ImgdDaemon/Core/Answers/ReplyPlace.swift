@@ -137,9 +137,7 @@ final class ReplyPlace {
   }
 
   /// Whether the client is so far behind that it gets no more pictures and is not read from.
-  var isFull: Bool {
-    outbox.isBeyond(bytes: limits.unsentOutput, descriptors: limits.unsentDescriptors)
-  }
+  var isFull: Bool { outbox.isBeyond(bytes: limits.unsentOutput, descriptors: limits.unsentDescriptors) }
 
   /// Keeps an answer that carries a picture until the client has taken the answers before it: the
   /// ten thousand waiters of one transfer may be one client that reads nothing.
@@ -147,9 +145,7 @@ final class ReplyPlace {
 
   var hasPostponed: Bool { !postponed.isEmpty }
 
-  func deliverPostponed() {
-    while isOpen, !isFull, let answer = postponed.popFirst() { answer() }
-  }
+  func deliverPostponed() { while isOpen, !isFull, let answer = postponed.popFirst() { answer() } }
 
   /// Tells a fetch's progress; while the client is behind, only the last of several is told.
   func tellProgress(of receipt: ReceiptID, _ write: @escaping () -> Void) {
@@ -202,9 +198,7 @@ final class ReplyPlace {
 
   /// Ends the waiting of all commands.
   func refuseStanding(_ error: WireError) {
-    for command in standing.takeAll() {
-      refuse(id: command.id, receipt: command.receipt, error)
-    }
+    for command in standing.takeAll() { refuse(id: command.id, receipt: command.receipt, error) }
     workEnded()
   }
 

@@ -3,9 +3,7 @@ import ImgdWire
 /// The commands of a connection that wait for their answers: from the disk, a fetch or a reload.
 struct StandingCommands {
   /// The right to answer one of them, once.
-  struct Ticket {
-    fileprivate let number: UInt64
-  }
+  struct Ticket { fileprivate let number: UInt64 }
 
   struct Command {
     let id: RequestID
@@ -25,9 +23,7 @@ struct StandingCommands {
   }
 
   /// Ends the wait of a command; returns whether it was still waiting.
-  mutating func close(_ ticket: Ticket) -> Bool {
-    waiting.removeValue(forKey: ticket.number) != nil
-  }
+  mutating func close(_ ticket: Ticket) -> Bool { waiting.removeValue(forKey: ticket.number) != nil }
 
   /// Hands out all that wait, in the order in which they came, and forgets them.
   mutating func takeAll() -> [Command] {

@@ -168,9 +168,7 @@ final class ClientInput {
 
   private func begin(_ count: Int) {
     hasReceived = true
-    if let foreign = scratch.withBytes(count, ForeignProtocol.init(firstBytes:)) {
-      sendAway(foreign)
-    }
+    if let foreign = scratch.withBytes(count, ForeignProtocol.init(firstBytes:)) { sendAway(foreign) }
   }
 
   /// Anything else that arrives is read and ignored: left unread, it would cost the client the answer.
@@ -194,9 +192,9 @@ final class ClientInput {
     return framer.finish { serve($0, for: place, isLast: true) }
   }
 
-  private func serve(
-    _ finding: borrowing LineFramer.Finding, for place: ReplyPlace, isLast: Bool = false
-  ) -> LineFramer.Flow {
+  private func serve(_ finding: borrowing LineFramer.Finding, for place: ReplyPlace, isLast: Bool = false)
+    -> LineFramer.Flow
+  {
     guard place.isOpen else { return .pause }
     var steps = Turns.hit
     switch finding {
@@ -228,8 +226,7 @@ final class ClientInput {
     if isLast, isFinishing, case .refused = parsed.outcome {
       return place.refuse(id: .none, receipt: nil, .shuttingDown)
     }
-    if case .request(.fetch(let request)) = parsed.outcome, request.isPlain,
-      request.identifier == nil,
+    if case .request(.fetch(let request)) = parsed.outcome, request.isPlain, request.identifier == nil,
       // Where every request is logged, all of them are parsed.
       !Log.isVerbose, shapes.find(line) == nil
     {
@@ -262,7 +259,5 @@ final class ClientInput {
   }
 
   /// Goes on after a command that the next line waited for.
-  func lineReleased() {
-    if !isCutting { lineUp() }
-  }
+  func lineReleased() { if !isCutting { lineUp() } }
 }

@@ -30,8 +30,7 @@ final class ClientSession: TurnTaker, ReplyCarrier {
   private let socket: StreamSocket
   private let loop: EventLoop
   unowned let clients: Clients
-  private lazy var input = ClientInput(
-    of: self, longestLine: limits.line, reading: clients)
+  private lazy var input = ClientInput(of: self, longestLine: limits.line, reading: clients)
   private var watch: Watch?
 
   private(set) var isOpen = true
@@ -42,23 +41,19 @@ final class ClientSession: TurnTaker, ReplyCarrier {
   private var heartbeat: Timer?
 
   init(
-    _ socket: consuming StreamSocket, as peer: PeerCredentials, number: UInt64, of clients: Clients,
-    loop: EventLoop, limits: WireLimits
+    _ socket: consuming StreamSocket, as peer: PeerCredentials, number: UInt64, of clients: Clients, loop: EventLoop,
+    limits: WireLimits
   ) throws(SystemFailure) {
     self.socket = socket
     self.clients = clients
     self.loop = loop
     place = ReplyPlace(of: peer, number: number, limits: limits, at: clients.desk)
-    watch = try loop.watch(self.socket.descriptor.number, for: .read) { [unowned self] in
-      ready($0)
-    }
+    watch = try loop.watch(self.socket.descriptor.number, for: .read) { [unowned self] in ready($0) }
     place.open(self)
   }
 
   /// Nobody else closes a session that is still open at the end of the process.
-  deinit {
-    if isOpen { place.close() }
-  }
+  deinit { if isOpen { place.close() } }
 
   // MARK: In
 
@@ -173,9 +168,7 @@ final class ClientSession: TurnTaker, ReplyCarrier {
   // MARK: The end
 
   /// Whether a line will still be written without a further request.
-  private var hasWork: Bool {
-    place.awaitsLines || place.work.hasRest || (place.hearsEvents && !input.isFinishing)
-  }
+  private var hasWork: Bool { place.awaitsLines || place.work.hasRest || (place.hearsEvents && !input.isFinishing) }
 
   /// Takes no more requests from the kernel; those that have arrived are answered, and then the
   /// connection ends.
@@ -194,17 +187,12 @@ final class ClientSession: TurnTaker, ReplyCarrier {
   }
 
   /// Lets the connection end if nothing is left to do: a fetch or a command that the client waited for has ended.
-  func workEnded() {
-    if input.isDone, !hasWork { place.flushAtTickEnd() }
-  }
+  func workEnded() { if input.isDone, !hasWork { place.flushAtTickEnd() } }
 
-  private func closeWhenDone() {
-    if input.isDone, !hasWork, place.outbox.unsent == 0 { close() }
-  }
+  private func closeWhenDone() { if input.isDone, !hasWork, place.outbox.unsent == 0 { close() } }
 
   private func beat() {
-    heartbeat = loop.schedule(after: Duration.milliseconds(limits.spaceIntervalMilliseconds)) {
-      [unowned self] in
+    heartbeat = loop.schedule(after: Duration.milliseconds(limits.spaceIntervalMilliseconds)) { [unowned self] in
       if hasWork, place.outbox.unsent == 0 { place.write { $0.bytes.append(UInt8(ascii: " ")) } }
       beat()
     }

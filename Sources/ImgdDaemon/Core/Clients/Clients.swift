@@ -28,10 +28,9 @@ final class Clients {
   /// The functions that answer a line.
   struct Requests {
     /// Answers a line of a known shape without parsing it; false where it has to be executed.
-    var answerKnown:
-      (_ line: Span<UInt8>, LineShape.Parts, FetchRequest.Showing, ReplyPlace) -> Bool = {
-        _, _, _, _ in false
-      }
+    var answerKnown: (_ line: Span<UInt8>, LineShape.Parts, FetchRequest.Showing, ReplyPlace) -> Bool = { _, _, _, _ in
+      false
+    }
     var execute: (ParsedLine, ReplyPlace) -> Void = { _, _ in }
   }
 
@@ -59,14 +58,11 @@ final class Clients {
       if let reached = places.reachedLimit(for: known.uid) {
         return turnAway(socket, .tooManyConnections(limit: reached.limit, of: reached.scope))
       }
-      let session = try ClientSession(
-        socket, as: known, number: lastNumber, of: self, loop: loop, limits: limits)
+      let session = try ClientSession(socket, as: known, number: lastNumber, of: self, loop: loop, limits: limits)
       sessions[session.number] = session
       places.occupy(for: known.uid)
       counts.accepted += 1
-    } catch {
-      counts.rejected += 1
-    }
+    } catch { counts.rejected += 1 }
   }
 
   /// Turns away a client that came when only the reserved descriptor was left.
@@ -82,9 +78,7 @@ final class Clients {
   // MARK: Ending
 
   /// Refuses every command that stands by.
-  func refuseStanding(_ error: WireError) {
-    for session in sessions.values { session.place.refuseStanding(error) }
-  }
+  func refuseStanding(_ error: WireError) { for session in sessions.values { session.place.refuseStanding(error) } }
 
   /// Ends all connections, each when the requests that have arrived on it are answered and the answers taken; calls
   /// back when none is left.
@@ -95,9 +89,7 @@ final class Clients {
   }
 
   /// Ends all connections at once; answers are sent as far as that is possible without waiting.
-  func finishNow() {
-    for session in sessions.values { session.finishNow() }
-  }
+  func finishNow() { for session in sessions.values { session.finishNow() } }
 
   func closed(_ session: ClientSession) {
     sessions[session.number] = nil
@@ -111,8 +103,7 @@ final class Clients {
     Log.notice(
       .client,
       "closed the connection of uid \(session.peer.uid), pid \(session.peer.pid): "
-        + "it took nothing for \(limits.stallSeconds) s",
-      .uid(session.peer.uid), .pid(session.peer.pid))
+        + "it took nothing for \(limits.stallSeconds) s", .uid(session.peer.uid), .pid(session.peer.pid))
   }
 }
 

@@ -22,9 +22,7 @@ enum ForeignProtocol {
   /// The first line of a connection, when it is no request of ours.
   init?(firstLine line: Span<UInt8>) {
     let version = Array(" HTTP/".utf8)
-    guard let method = Self.method(of: line), line.count > method.count + version.count else {
-      return nil
-    }
+    guard let method = Self.method(of: line), line.count > method.count + version.count else { return nil }
     // The version is one digit, or two with a dot.
     for length in [1, 3] {
       let start = line.count - length - version.count
@@ -62,8 +60,8 @@ enum ForeignProtocol {
   private static func httpFarewell(withBody: Bool) -> [UInt8] {
     let body = explanation + "HTTP: use imgctl, or socat as described in imgd-protocol(7).\n"
     let head = [
-      "HTTP/1.1 400 Bad Request", "Content-Type: text/plain; charset=utf-8",
-      "Content-Length: \(body.utf8.count)", "Connection: close", "", "",
+      "HTTP/1.1 400 Bad Request", "Content-Type: text/plain; charset=utf-8", "Content-Length: \(body.utf8.count)",
+      "Connection: close", "", "",
     ]
     return Array((head.joined(separator: "\r\n") + (withBody ? body : "")).utf8)
   }

@@ -16,8 +16,7 @@ struct KnownShapes {
   private var misfits = 0
 
   /// What varies in a line that has one of the shapes, and how the shape wants a hit shown.
-  @inline(__always)
-  mutating func find(_ line: Span<UInt8>) -> (LineShape.Parts, FetchRequest.Showing)? {
+  @inline(__always) mutating func find(_ line: Span<UInt8>) -> (LineShape.Parts, FetchRequest.Showing)? {
     guard last < shapes.count else { return nil }
     if let found = find(line, at: last) { return found }
     for index in shapes.indices where index != last {
@@ -28,10 +27,9 @@ struct KnownShapes {
     return nil
   }
 
-  @inline(__always)
-  private mutating func find(
-    _ line: Span<UInt8>, at index: Int
-  ) -> (LineShape.Parts, FetchRequest.Showing)? {
+  @inline(__always) private mutating func find(_ line: Span<UInt8>, at index: Int) -> (
+    LineShape.Parts, FetchRequest.Showing
+  )? {
     guard let parts = shapes[index].parts(of: line) else { return nil }
     misfits = 0
     return (parts, shapes[index].showing)

@@ -20,9 +20,7 @@ final class CollectCommands {
     switch target {
     case .receipt(let receipt): cancel(receipt, id: id, from: client)
     case .slot(let name):
-      let running = { [jobs] in
-        jobs.fetches(of: client)?.running(inSlot: name) ?? JobRoll()
-      }
+      let running = { [jobs] in jobs.fetches(of: client)?.running(inSlot: name) ?? JobRoll() }
       let part = { running().part(after: $0, most: $1) }
       cancel(upTo: running().newest, part, id: id, from: client) { _ in true }
     case .tag(let tag): cancel(tag: tag, id: id, from: client)
@@ -37,8 +35,7 @@ final class CollectCommands {
 
   private func cancel(_ receipt: ReceiptID, id: RequestID, from client: ReplyPlace) {
     guard let job = jobs[receipt] else {
-      return answer(
-        receipt, state: jobs.hasEnded(receipt) ? "finished" : "unknown", id, client)
+      return answer(receipt, state: jobs.hasEnded(receipt) ? "finished" : "unknown", id, client)
     }
     guard mayEnd(job, client) else {
       return client.refuse(id: id, receipt: receipt, .notYours(receipt, owner: job.uid))
@@ -50,9 +47,7 @@ final class CollectCommands {
     answer(receipt, state: state, id, client)
   }
 
-  private func answer(
-    _ receipt: ReceiptID, state: String, _ id: RequestID, _ client: ReplyPlace
-  ) {
+  private func answer(_ receipt: ReceiptID, state: String, _ id: RequestID, _ client: ReplyPlace) {
     client.reply(id: id) { line in
       line.field("receipt", receipt)
       line.field("state", state)
@@ -61,8 +56,8 @@ final class CollectCommands {
 
   /// Ends the fetches that a `cancel` covers, in the turns of the client that has asked for it.
   private func cancel(
-    upTo newest: UInt64, _ part: @escaping (_ number: UInt64, _ most: Int) -> MassEnding.Part,
-    id: RequestID, from client: ReplyPlace, where isMeant: @escaping (FetchJob) -> Bool
+    upTo newest: UInt64, _ part: @escaping (_ number: UInt64, _ most: Int) -> MassEnding.Part, id: RequestID,
+    from client: ReplyPlace, where isMeant: @escaping (FetchJob) -> Bool
   ) {
     // Their lines leave at once, so that they are there before the answer.
     var others: [UInt64: ReplyPlace] = [:]
@@ -91,27 +86,21 @@ final class CollectCommands {
   func wait(_ wait: WaitRequest, id: RequestID, from client: ReplyPlace) {
     if let job = jobs[wait.receipt] {
       guard mayEnd(job, client) else {
-        return client.refuse(
-          id: id, receipt: wait.receipt, .notYours(wait.receipt, owner: job.uid))
+        return client.refuse(id: id, receipt: wait.receipt, .notYours(wait.receipt, owner: job.uid))
       }
       guard client.hasRoomToStandBy else {
-        return client.refuse(
-          id: id, receipt: wait.receipt, .tooManyReceipts(limit: client.limits.receipts))
+        return client.refuse(id: id, receipt: wait.receipt, .tooManyReceipts(limit: client.limits.receipts))
       }
       let ticket = client.standBy(id: id, receipt: wait.receipt)
-      return job.collectors.append(
-        FetchJob.Collector(
-          client: client, ticket: ticket, id: id, delivery: wait.delivery))
+      return job.collectors.append(FetchJob.Collector(client: client, ticket: ticket, id: id, delivery: wait.delivery))
     }
     guard let kept = jobs.outcome(of: wait.receipt) else {
       return client.refuse(id: id, receipt: wait.receipt, .unknown(wait.receipt))
     }
     guard mayEnd(kept.job, client) else {
-      return client.refuse(
-        id: id, receipt: wait.receipt, .notYours(wait.receipt, owner: kept.job.uid))
+      return client.refuse(id: id, receipt: wait.receipt, .notYours(wait.receipt, owner: kept.job.uid))
     }
-    answers.write(
-      kept.outcome, to: Recipient(client, of: kept.job, id: id, delivery: wait.delivery))
+    answers.write(kept.outcome, to: Recipient(client, of: kept.job, id: id, delivery: wait.delivery))
   }
 
   private func mayEnd(_ job: FetchJob, _ client: ReplyPlace) -> Bool {

@@ -32,8 +32,7 @@ final class Commands {
     case .request(let request): execute(request, id: line.id, from: client)
     case .refused(let error):
       Log.debug(.client) { "refused uid \(client.peer.uid): \(error.message)" }
-      let refused = FetchJobs.Refused(
-        slot: line.slot, id: line.id, receipt: line.receipt, url: line.url)
+      let refused = FetchJobs.Refused(slot: line.slot, id: line.id, receipt: line.receipt, url: line.url)
       jobs.refuse(refused, error, to: client)
     }
   }

@@ -28,9 +28,7 @@ final class InspectCommands {
   /// The fetches under way, the oldest first.
   func list(_ page: PageRequest, id: RequestID, for client: ReplyPlace) {
     let cursor = page.cursor.flatMap { UInt64($0) }
-    if let text = page.cursor, cursor == nil {
-      return client.refuse(id: id, receipt: nil, .badCursor(text, of: .list))
-    }
+    if let text = page.cursor, cursor == nil { return client.refuse(id: id, receipt: nil, .badCursor(text, of: .list)) }
     let answer = ListAnswer("jobs", of: page, id: id, to: client)
     var position = cursor ?? 0
     client.walk { [self] in
@@ -55,9 +53,7 @@ final class InspectCommands {
     line.field("expected", job.download?.expected)
     line.field("waiters", job.download?.waiterCount ?? 0)
     line.field("age_ms", Int((loop.now - job.startedAt).milliseconds))
-    if let pause = job.download.flatMap(downloader.pause(of:)) {
-      line.field("retry_after_ms", Int(pause.milliseconds))
-    }
+    if let pause = job.download.flatMap(downloader.pause(of:)) { line.field("retry_after_ms", Int(pause.milliseconds)) }
     line.field("slot", job.slot)
     line.array("tags") { line in for tag in job.request.tags { line.value(tag) } }
     line.field("uid", Int(job.uid))
@@ -109,9 +105,7 @@ final class InspectCommands {
         }
         look(for: variants.first { $0.fitsPlain }?.key ?? base, query, for: client, answer)
       }
-    } catch {
-      client.refuse(id: id, receipt: nil, .of(error))
-    }
+    } catch { client.refuse(id: id, receipt: nil, .of(error)) }
   }
 
   /// Describes the image under a key with the tier that has it.
@@ -159,15 +153,13 @@ final class InspectCommands {
     renditions.describe(
       Renditions.Order(
         rendition: Rendition(.description), original: image,
-        claim: DecodeClaim(claimant: client.claimant, priority: .normal),
-        tiers: [], countsAsUse: false)
+        claim: DecodeClaim(claimant: client.claimant, priority: .normal), tiers: [], countsAsUse: false)
     ) { then($0) }
   }
 
   /// The placeholder of a picture that only the disk has, which is read for that.
   private func find(
-    placeholderOf key: CacheKey, _ query: QueryRequest, for client: ReplyPlace,
-    then: @escaping (Placeholder?) -> Void
+    placeholderOf key: CacheKey, _ query: QueryRequest, for client: ReplyPlace, then: @escaping (Placeholder?) -> Void
   ) {
     guard query.describe else { return then(nil) }
     let describe = { [self] (image: CachedImage?) in
@@ -177,14 +169,11 @@ final class InspectCommands {
     pictures.disk.fetch(key, countsAsUse: false, then: describe).passOn(to: describe)
   }
 
-  private func memoryEntries(
-    _ entries: EntriesRequest, after cursor: UInt64?, id: RequestID, for client: ReplyPlace
-  ) {
+  private func memoryEntries(_ entries: EntriesRequest, after cursor: UInt64?, id: RequestID, for client: ReplyPlace) {
     let answer = ListAnswer("entries", of: entries.page, id: id, to: client)
     var position = cursor
     client.walk { [self] in
-      let page = pictures.memory.page(
-        after: position, limit: min(answer.room, Self.mostAtOnce), prefix: entries.prefix)
+      let page = pictures.memory.page(after: position, limit: min(answer.room, Self.mostAtOnce), prefix: entries.prefix)
       for image in page.images {
         answer.add { line in
           line.field("url", image.url.text)
@@ -200,9 +189,7 @@ final class InspectCommands {
   }
 
   /// Once a client has a few pages in the making, its next request waits, so that these do not become thousands.
-  private func diskEntries(
-    _ entries: EntriesRequest, after cursor: UInt64?, id: RequestID, for client: ReplyPlace
-  ) {
+  private func diskEntries(_ entries: EntriesRequest, after cursor: UInt64?, id: RequestID, for client: ReplyPlace) {
     let ticket = client.standBy(id: id)
     let isLast = client.standingCount > Self.mostPages
     if isLast { client.hold() }
@@ -215,8 +202,7 @@ final class InspectCommands {
 
   /// Reads parts of a page until it is full.
   private func read(
-    _ prefix: String?, after cursor: UInt64?, into answer: ListAnswer,
-    then: @escaping (_ next: UInt64?) -> Void
+    _ prefix: String?, after cursor: UInt64?, into answer: ListAnswer, then: @escaping (_ next: UInt64?) -> Void
   ) {
     let limit = min(answer.room, Self.mostAtOnce)
     pictures.disk.page(after: cursor, limit: limit, prefix: prefix) { [self] page in
@@ -234,16 +220,16 @@ final class InspectCommands {
 
   private func describe(_ entry: EntryDetails, in line: inout JSONWriter) {
     EntryFields(
-      facts: entry.facts, bytes: entry.bytes, age: entry.age, freshFor: entry.freshFor,
-      storedAt: entry.storedAt, tags: entry.tags
+      facts: entry.facts, bytes: entry.bytes, age: entry.age, freshFor: entry.freshFor, storedAt: entry.storedAt,
+      tags: entry.tags
     ).write(to: &line)
     line.field("path", entry.path)
   }
 
   private func describe(_ image: CachedImage, in line: inout JSONWriter) {
     EntryFields(
-      facts: image.facts, bytes: image.byteCount, age: image.age(at: loop.now),
-      freshFor: image.freshFor(at: loop.now), storedAt: image.storedAtWall, tags: image.tags
+      facts: image.facts, bytes: image.byteCount, age: image.age(at: loop.now), freshFor: image.freshFor(at: loop.now),
+      storedAt: image.storedAtWall, tags: image.tags
     ).write(to: &line)
   }
 }
@@ -269,9 +255,7 @@ private struct EntryFields {
     line.field("age", age)
     line.field("fresh_for", freshFor)
     line.field("stored", Timestamp.rfc3339(storedAt))
-    line.array("tags") { line in
-      if !EntryTags.areAll(tags) { for tag in tags { line.value(tag) } }
-    }
+    line.array("tags") { line in if !EntryTags.areAll(tags) { for tag in tags { line.value(tag) } } }
     if EntryTags.areAll(tags) { line.field("any_tag", true) }
   }
 }

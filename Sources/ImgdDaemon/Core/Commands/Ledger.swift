@@ -15,20 +15,14 @@ struct Ledger {
   init(_ parts: CoreParts, base: Int, clientBytes: Int) {
     let transfers = parts.downloader.holdings
     accounts = [
-      ("base", base),
-      ("pictures", parts.pictures.memory.usage + parts.pictures.purges.bytes),
-      ("failures", parts.pictures.answers.bytes),
-      ("variants", parts.pictures.variants.heldBytes),
-      ("requests", parts.jobs.shares.total.bytes + parts.downloader.heldBytes),
-      ("outcomes", parts.jobs.keptBytes),
+      ("base", base), ("pictures", parts.pictures.memory.usage + parts.pictures.purges.bytes),
+      ("failures", parts.pictures.answers.bytes), ("variants", parts.pictures.variants.heldBytes),
+      ("requests", parts.jobs.shares.total.bytes + parts.downloader.heldBytes), ("outcomes", parts.jobs.keptBytes),
       ("clients", clientBytes + parts.clients.connected * Self.connection),
       (
         "transfers",
-        transfers.bodies + transfers.partials + transfers.idleHandles
-          + transfers.connections * Self.transfer
-      ),
-      ("decoding", parts.renditions.heldBytes),
-      ("fleet", parts.fleetPurges.heldBytes + parts.fleet.heldBytes),
+        transfers.bodies + transfers.partials + transfers.idleHandles + transfers.connections * Self.transfer
+      ), ("decoding", parts.renditions.heldBytes), ("fleet", parts.fleetPurges.heldBytes + parts.fleet.heldBytes),
       ("disk", parts.pictures.disk.held.total),
     ]
   }

@@ -41,8 +41,8 @@ final class Purge {
 
   /// `then` is told how many were in memory, and what the disk tier says.
   init(
-    _ filter: PurgeFilter, from scope: PurgeRequest.Scope = .all, isSoft: Bool, in places: Places,
-    loop: EventLoop, then: @escaping (_ memory: Removal, _ disk: PurgeOutcome) -> Void
+    _ filter: PurgeFilter, from scope: PurgeRequest.Scope = .all, isSoft: Bool, in places: Places, loop: EventLoop,
+    then: @escaping (_ memory: Removal, _ disk: PurgeOutcome) -> Void
   ) {
     self.filter = filter
     self.scope = scope
@@ -51,8 +51,7 @@ final class Purge {
     pictures = places.pictures
     renditions = places.renditions
     self.loop = loop
-    ending = PurgeEnding(
-      scope, as: isSoft ? .marked : filter.matchesAll ? .removedAll : .purged, places.hub, then)
+    ending = PurgeEnding(scope, as: isSoft ? .marked : filter.matchesAll ? .removedAll : .purged, places.hub, then)
   }
 
   /// Carries out another part; returns whether there is more.
@@ -70,28 +69,20 @@ final class Purge {
     let row = pictures.purges.add(filter, isSoft: marksOnly, from: scope.tiers, at: loop.now)
     if filter.matchesAll, !marksOnly, scope != .disk { downloader.dropPartials() }
     if scope != .memory { pictures.disk.purge(row, then: ending.finishDisk) }
-    stage =
-      scope == .disk
-      ? bad(after: row, .none) : .memory(row, pictures.memory.beginSweep(after: row))
+    stage = scope == .disk ? bad(after: row, .none) : .memory(row, pictures.memory.beginSweep(after: row))
   }
 
   private func clean(_ sweep: MemoryTier.Sweep, after row: PurgeList.Row) {
     var sweep = sweep
     let hasMore = pictures.memory.goOn(with: &sweep)
     stage =
-      hasMore
-      ? .memory(row, sweep)
-      : .answers(row, pictures.answers.beginSweep(after: row), fromMemory: sweep.removal)
+      hasMore ? .memory(row, sweep) : .answers(row, pictures.answers.beginSweep(after: row), fromMemory: sweep.removal)
   }
 
-  private func forget(
-    _ sweep: MemoryTier.Sweep, after row: PurgeList.Row, _ removal: Removal
-  ) {
+  private func forget(_ sweep: MemoryTier.Sweep, after row: PurgeList.Row, _ removal: Removal) {
     var sweep = sweep
     let hasMore = pictures.answers.goOn(with: &sweep)
-    stage =
-      hasMore
-      ? .answers(row, sweep, fromMemory: removal) : bad(after: row, removal + sweep.removal)
+    stage = hasMore ? .answers(row, sweep, fromMemory: removal) : bad(after: row, removal + sweep.removal)
   }
 
   /// A picture that is purged is tried again when it is next asked for.
@@ -99,9 +90,7 @@ final class Purge {
     .bad(row, renditions.beginPurge(filter), fromMemory: removal)
   }
 
-  private func forget(
-    _ purge: BadPictures.Purge, after row: PurgeList.Row, _ removal: Removal
-  ) -> Bool {
+  private func forget(_ purge: BadPictures.Purge, after row: PurgeList.Row, _ removal: Removal) -> Bool {
     var purge = purge
     if renditions.goOn(with: &purge) {
       stage = .bad(row, purge, fromMemory: removal)
@@ -155,9 +144,7 @@ private final class PurgeEnding {
 
 extension PurgeOutcome {
   /// What was removed, as far as the disk tier knows by now.
-  var removal: Removal {
-    if case .done(let removal) = self { removal } else { .none }
-  }
+  var removal: Removal { if case .done(let removal) = self { removal } else { .none } }
 }
 
 extension PurgeRequest.Scope {

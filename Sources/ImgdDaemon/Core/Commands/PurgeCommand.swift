@@ -12,8 +12,7 @@ final class PurgeCommand {
 
   init(_ parts: CoreParts, loop: EventLoop) {
     places = Purge.Places(
-      downloader: parts.downloader, pictures: parts.pictures, renditions: parts.renditions,
-      hub: parts.hub)
+      downloader: parts.downloader, pictures: parts.pictures, renditions: parts.renditions, hub: parts.hub)
     fleet = parts.fleetPurges
     turns = parts.turns
     self.loop = loop
@@ -36,13 +35,10 @@ final class PurgeCommand {
         isHeld = false
       }
       let shared = purge.isForAllHosts ? fleet.note(filter, isSoft: purge.soft) : nil
-      let work = Purge(
-        filter, from: purge.tier, isSoft: purge.soft, in: places, loop: loop
-      ) { [fleet] memory, disk in
+      let work = Purge(filter, from: purge.tier, isSoft: purge.soft, in: places, loop: loop) { [fleet] memory, disk in
         let answer = { (sending: FleetSending?) in
           client.resume(ticket) {
-            Self.answer(
-              purge, matchesAll: filter.matchesAll, memory, disk, sending, id: id, to: client)
+            Self.answer(purge, matchesAll: filter.matchesAll, memory, disk, sending, id: id, to: client)
           }
         }
         release()
@@ -54,14 +50,12 @@ final class PurgeCommand {
         if client.standingCount < Self.mostWaiting { release() }
         return false
       }
-    } catch {
-      client.refuse(id: id, receipt: nil, error)
-    }
+    } catch { client.refuse(id: id, receipt: nil, error) }
   }
 
   private static func answer(
-    _ purge: PurgeRequest, matchesAll: Bool, _ memory: Removal, _ disk: PurgeOutcome,
-    _ sending: FleetSending?, id: RequestID, to client: ReplyPlace
+    _ purge: PurgeRequest, matchesAll: Bool, _ memory: Removal, _ disk: PurgeOutcome, _ sending: FleetSending?,
+    id: RequestID, to client: ReplyPlace
   ) {
     if case .unrecorded(let reason, let isFull) = disk {
       return client.refuse(id: id, receipt: nil, .unrecordedPurge(reason, isFull: isFull))
@@ -74,11 +68,7 @@ final class PurgeCommand {
     client.reply(id: id) { line in
       line.field("removed", !purge.soft && entries > 0)
       line.object("memory") { $0.removal(memory) }
-      if case .done(let disk) = disk {
-        line.object("disk") { $0.removal(disk) }
-      } else {
-        line.field("disk", "pending")
-      }
+      if case .done(let disk) = disk { line.object("disk") { $0.removal(disk) } } else { line.field("disk", "pending") }
       if let sending { line.field("fleet", sending.rawValue) }
     }
   }

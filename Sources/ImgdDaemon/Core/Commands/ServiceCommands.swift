@@ -13,9 +13,7 @@ final class ServiceCommands {
   private var prepared: (settings: Configuration, json: [UInt8])?
   private let readAgain: (_ answered: @escaping (ReloadAnswer) -> Void) -> Void
 
-  init(
-    _ parts: CoreParts, reload: @escaping (_ answered: @escaping (ReloadAnswer) -> Void) -> Void
-  ) {
+  init(_ parts: CoreParts, reload: @escaping (_ answered: @escaping (ReloadAnswer) -> Void) -> Void) {
     self.parts = parts
     readAgain = reload
     var receipts = ReceiptSource()
@@ -24,9 +22,7 @@ final class ServiceCommands {
 
   /// The daemon's version, features and limits.
   func hello(id: RequestID, for client: ReplyPlace) {
-    parts.renditions.tellAbilities(to: client, id: id) { [self] abilities, _ in
-      hello(abilities, id: id, for: client)
-    }
+    parts.renditions.tellAbilities(to: client, id: id) { [self] abilities, _ in hello(abilities, id: id, for: client) }
   }
 
   private func hello(_ abilities: KnownAbilities, id: RequestID, for client: ReplyPlace) {
@@ -77,25 +73,18 @@ final class ServiceCommands {
 
   /// Reads the configuration again; the answer says what has changed.
   func reload(id: RequestID, for client: ReplyPlace) {
-    guard !parts.jobs.isDraining else {
-      return client.refuse(id: id, receipt: nil, .shuttingDown)
-    }
+    guard !parts.jobs.isDraining else { return client.refuse(id: id, receipt: nil, .shuttingDown) }
     guard client.hasRoomToStandBy else {
-      return client.refuse(
-        id: id, receipt: nil, .tooManyReceipts(limit: client.limits.receipts))
+      return client.refuse(id: id, receipt: nil, .tooManyReceipts(limit: client.limits.receipts))
     }
     let ticket = client.standBy(id: id)
-    readAgain { answer in
-      client.resume(ticket) { client.reply(answer, id: id) }
-    }
+    readAgain { answer in client.resume(ticket) { client.reply(answer, id: id) } }
   }
 
   func subscribe(to topics: Topics, id: RequestID, for client: ReplyPlace) {
     parts.hub.subscribe(client, to: topics)
     client.reply(id: id) { line in
-      line.array("events") { line in
-        for name in topics.names { line.value(name) }
-      }
+      line.array("events") { line in for name in topics.names { line.value(name) } }
       line.object("snapshot") { snapshot(in: &$0) }
     }
   }
@@ -133,18 +122,14 @@ enum ReloadAnswer {
   case stopping
 
   /// Why nothing has changed; nil when the configuration was good.
-  var refusal: String? {
-    if case .refused(let problems) = self { problems.summary } else { nil }
-  }
+  var refusal: String? { if case .refused(let problems) = self { problems.summary } else { nil } }
 
   var isGood: Bool { refusal == nil }
 }
 
 /// The features that a client may rely on, by name.
 enum Features {
-  static let all = [
-    "inline", "fd", "slots", "subscribe", "wait", "detach", "tags", "ttl", "progress",
-  ]
+  static let all = ["inline", "fd", "slots", "subscribe", "wait", "detach", "tags", "ttl", "progress"]
   /// Those that need a decoder.
   static let ofDecoder = ["pixels", "resize", "format", "describe"]
 }
@@ -161,9 +146,7 @@ extension ReplyPlace {
   private func reply(id: RequestID, changed: [String], waiting: [String]) {
     reply(id: id) { line in
       line.array("changed") { line in for key in changed { line.value(key) } }
-      if !waiting.isEmpty {
-        line.array("needs_restart") { line in for key in waiting { line.value(key) } }
-      }
+      if !waiting.isEmpty { line.array("needs_restart") { line in for key in waiting { line.value(key) } } }
     }
   }
 }

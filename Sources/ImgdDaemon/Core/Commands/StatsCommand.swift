@@ -49,9 +49,7 @@ final class StatsCommand {
     line.object("latency_us") { line in
       line.object("hit") { $0.latency(parts.hits.latency) }
       line.object("fetch") { $0.latency(parts.jobs.latency) }
-      if surroundings.fleetServer != nil {
-        line.object("fleet") { $0.latency(parts.fleet.latency) }
-      }
+      if surroundings.fleetServer != nil { line.object("fleet") { $0.latency(parts.fleet.latency) } }
     }
     line.object("pressure") { pressure(in: &$0) }
     line.object("held") { held(in: &$0, clientBytes: figures.clientBytes) }

@@ -19,9 +19,7 @@ extension DecodeClaim {
 struct DecodeClaims {
   private var counts: [DecodeClaim: Int] = [:]
 
-  init(_ claims: some Sequence<DecodeClaim>) {
-    for claim in claims { _ = add(claim) }
-  }
+  init(_ claims: some Sequence<DecodeClaim>) { for claim in claims { _ = add(claim) } }
 
   /// Each of them once, in no particular order.
   var all: Dictionary<DecodeClaim, Int>.Keys { counts.keys }

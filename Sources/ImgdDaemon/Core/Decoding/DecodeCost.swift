@@ -16,14 +16,9 @@ extension ServiceTime {
     let frames = rendition.frames == .all && rendition.output.mayMove ? Double(facts.frames) : 1
     let isTurned = facts.orientation >= 5
     let (width, height) = (Double(facts.width), Double(facts.height))
-    let own = DecodeCost.Size(
-      width: isTurned ? height : width, height: isTurned ? width : height)
-    let nanoseconds =
-      frames
-      * DecodeCost.nanoseconds(
-        rendition, of: own, facts.pictureFormat, coding)
-    self.init(
-      min(.nanoseconds(Int64(min(nanoseconds, 1e15))) + DecodeCost.each, DecodeCost.longest))
+    let own = DecodeCost.Size(width: isTurned ? height : width, height: isTurned ? width : height)
+    let nanoseconds = frames * DecodeCost.nanoseconds(rendition, of: own, facts.pictureFormat, coding)
+    self.init(min(.nanoseconds(Int64(min(nanoseconds, 1e15))) + DecodeCost.each, DecodeCost.longest))
   }
 }
 
@@ -42,33 +37,25 @@ enum DecodeCost {
   static let longest = Duration.seconds(10)
 
   /// The time for one frame.
-  static func nanoseconds(
-    _ rendition: Rendition, of own: Size, _ format: PictureFormat, _ coding: JPEGCoding
-  ) -> Double {
+  static func nanoseconds(_ rendition: Rendition, of own: Size, _ format: PictureFormat, _ coding: JPEGCoding) -> Double
+  {
     let read = own.pixels * format.reading * (format == .jpeg ? coding.factor : 1)
     let box = rendition.box ?? rendition.output.ownBox
     guard let box else { return read + own.pixels * rendition.output.writing(format) }
     let scaled = box.scaled(own)
     // The loaders of these formats leave out what is not needed.
-    let isReadSmall =
-      (format == .jpeg || format == .webp) && !box.isLinear && scaled.pixels * 16 <= own.pixels
-    let scaling =
-      (box.isLinear ? 40 : 10) * (isReadSmall ? min(own.pixels, scaled.pixels * 16) : own.pixels)
-    return read + scaling + 30 * scaled.pixels
-      + box.cut(scaled).pixels * rendition.output.writing(format)
+    let isReadSmall = (format == .jpeg || format == .webp) && !box.isLinear && scaled.pixels * 16 <= own.pixels
+    let scaling = (box.isLinear ? 40 : 10) * (isReadSmall ? min(own.pixels, scaled.pixels * 16) : own.pixels)
+    return read + scaling + 30 * scaled.pixels + box.cut(scaled).pixels * rendition.output.writing(format)
   }
 }
 
 extension Rendition.Output {
   /// Whether it may have several frames.
-  fileprivate var mayMove: Bool {
-    if case .file = self { true } else { false }
-  }
+  fileprivate var mayMove: Bool { if case .file = self { true } else { false } }
 
   /// The box that the output implies where the order names none.
-  fileprivate var ownBox: Rendition.Box? {
-    self == .description ? Rendition.Box(width: 100, height: 100) : nil
-  }
+  fileprivate var ownBox: Rendition.Box? { self == .description ? Rendition.Box(width: 100, height: 100) : nil }
 
   /// The time to write one pixel; `own` is the format of the original.
   fileprivate func writing(_ own: PictureFormat) -> Double {

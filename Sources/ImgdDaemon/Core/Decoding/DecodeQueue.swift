@@ -70,9 +70,7 @@ struct DecodeQueue {
   /// Adds a claim on an order; false when the order itself is not waiting.
   mutating func join(_ serial: UInt64, _ claim: DecodeClaim) -> Bool {
     guard let expected = waiting[serial]?.queued.expected else { return false }
-    if waiting[serial]?.queued.claims.add(claim) == true {
-      lineUp(claim, serial, expecting: expected)
-    }
+    if waiting[serial]?.queued.claims.add(claim) == true { lineUp(claim, serial, expecting: expected) }
     return true
   }
 
@@ -87,12 +85,9 @@ struct DecodeQueue {
     return true
   }
 
-  private mutating func lineUp(
-    _ wish: DecodeClaim, _ serial: UInt64, expecting time: ServiceTime
-  ) {
+  private mutating func lineUp(_ wish: DecodeClaim, _ serial: UInt64, expecting time: ServiceTime) {
     arrivals += 1
-    let claim = Claim(
-      to: serial, by: wish.claimant, wish.priority, arrival: arrivals, expecting: time)
+    let claim = Claim(to: serial, by: wish.claimant, wish.priority, arrival: arrivals, expecting: time)
     claim.turnKey = wish.priority.rank << 48 + arrivals
     waiting[serial]?.claims[wish] = claim
     line.insert(claim)
@@ -101,9 +96,7 @@ struct DecodeQueue {
   // MARK: Turns
 
   /// Whether there is an order for a free decoder; `isLast` says that it is the last free one.
-  func hasNext(forLast isLast: Bool) -> Bool {
-    line.heads(admits: admission(forLast: isLast)) != nil
-  }
+  func hasNext(forLast isLast: Bool) -> Bool { line.heads(admits: admission(forLast: isLast)) != nil }
 
   /// Takes out the order whose turn it is; it runs until it is settled.
   mutating func removeNext(forLast isLast: Bool, at now: Instant) -> QueuedOrder? {

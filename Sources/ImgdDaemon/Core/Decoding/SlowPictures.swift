@@ -16,8 +16,7 @@ struct SlowPictures {
   func time(of picture: BodyChecksum) -> ServiceTime { times[picture] ?? ServiceTime(.zero) }
 
   mutating func note(_ picture: BodyChecksum, took time: ServiceTime, expected: ServiceTime) {
-    guard picture != .unknown, time >= Self.least, time.charge / Self.factor >= expected.charge
-    else { return }
+    guard picture != .unknown, time >= Self.least, time.charge / Self.factor >= expected.charge else { return }
     guard times.updateValue(time, forKey: picture) == nil else { return }
     guard order.count == Self.most else { return order.append(picture) }
     times[order[next]] = nil

@@ -27,9 +27,7 @@ final class DownloadScheduler {
     /// The requests that wait for it, by priority.
     var requests = PriorityCounts()
 
-    init(host: HostQueue) {
-      self.host = host
-    }
+    init(host: HostQueue) { self.host = host }
   }
 
   private(set) var settings: Settings
@@ -62,8 +60,8 @@ final class DownloadScheduler {
   /// Puts a download at the young end of its priority, or, if its request has waited for its turn before, at the front
   /// of its connection's line. Times never go back from call to call.
   func enqueue(
-    _ serial: UInt64, host name: String, by claimant: Claimant, _ priority: Priority,
-    isServedNext: Bool = false, at now: Instant
+    _ serial: UInt64, host name: String, by claimant: Claimant, _ priority: Priority, isServedNext: Bool = false,
+    at now: Instant
   ) {
     precondition(downloads[serial] == nil, "a transfer's serial number is used once")
     let download = Download(host: gate.host(named: name))
@@ -76,10 +74,8 @@ final class DownloadScheduler {
   /// Counts one more request for a download, which may then come up in the turn of that connection too.
   ///
   /// A claim whose priority is raised comes after those that had the higher one before.
-  func join(
-    _ serial: UInt64, by claimant: Claimant, _ priority: Priority, isServedNext: Bool = false,
-    at now: Instant
-  ) {
+  func join(_ serial: UInt64, by claimant: Claimant, _ priority: Priority, isServedNext: Bool = false, at now: Instant)
+  {
     guard let download = downloads[serial] else { return }
     changeRequests(of: download) { $0[priority] += 1 }
     guard download.holder == nil else { return }
@@ -87,8 +83,7 @@ final class DownloadScheduler {
       claim.requests[priority] += 1
       return moveIfNeeded(claim, of: download)
     }
-    let claim = Claim(
-      to: serial, by: claimant, priority, arrival: nextNumber(), due: now + settings.ageBound)
+    let claim = Claim(to: serial, by: claimant, priority, arrival: nextNumber(), due: now + settings.ageBound)
     claim.requests[priority] = 1
     download.claims[claimant] = claim
     lineUp(claim, of: download, isServedLast: settings.order == .fifo && !isServedNext)
@@ -109,17 +104,14 @@ final class DownloadScheduler {
   func remove(_ serial: UInt64) {
     guard let download = downloads.removeValue(forKey: serial) else { return }
     if let holder = download.holder {
-      gate.giveBackPlace(
-        at: download.host, by: holder, download.requests.highest, isSlow: download.isSlow)
+      gate.giveBackPlace(at: download.host, by: holder, download.requests.highest, isSlow: download.isSlow)
     } else {
       leaveQueue(download)
     }
     gate.refresh(download.host)
   }
 
-  private func changeRequests(
-    of download: Download, _ change: (inout PriorityCounts) -> Void
-  ) {
+  private func changeRequests(of download: Download, _ change: (inout PriorityCounts) -> Void) {
     let before = download.requests.highest
     change(&download.requests)
     guard download.holder != nil, !download.isSlow else { return }
@@ -151,9 +143,8 @@ final class DownloadScheduler {
 
   /// Reverses the order within every connection.
   private func reverseAll() {
-    let all = downloads.values.flatMap { download in
-      download.claims.values.map { (claim: $0, host: download.host) }
-    }.sorted { $0.claim.arrival < $1.claim.arrival }
+    let all = downloads.values.flatMap { download in download.claims.values.map { (claim: $0, host: download.host) } }
+      .sorted { $0.claim.arrival < $1.claim.arrival }
     for (claim, host) in all { gate.remove(claim, at: host) }
     for (claim, host) in all {
       claim.turnKey.negate()
@@ -183,8 +174,7 @@ final class DownloadScheduler {
 
   /// Notes whether a running download is slow: if so, it has no share in `maxActive`.
   func mark(_ serial: UInt64, isSlow: Bool) {
-    guard let download = downloads[serial], download.holder != nil, download.isSlow != isSlow
-    else { return }
+    guard let download = downloads[serial], download.holder != nil, download.isSlow != isSlow else { return }
     download.isSlow = isSlow
     gate.mark(at: download.host, download.requests.highest, isSlow: isSlow)
   }

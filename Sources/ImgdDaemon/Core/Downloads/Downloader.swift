@@ -38,10 +38,7 @@ final class Downloader {
   /// Called when there may be places for more transfers; set once by the composition.
   var onPlaces: () -> Void = {}
 
-  init(
-    transfers: any Transfers, purges: PurgeList, loop: EventLoop,
-    settings: Configuration.Downloads
-  ) {
+  init(transfers: any Transfers, purges: PurgeList, loop: EventLoop, settings: Configuration.Downloads) {
     self.transfers = transfers
     self.purges = purges
     self.loop = loop
@@ -56,8 +53,8 @@ final class Downloader {
 
   private static func schedule(_ settings: Configuration.Downloads) -> DownloadScheduler.Settings {
     DownloadScheduler.Settings(
-      maxActive: settings.maxActive, maxPerHost: settings.maxPerHost,
-      order: settings.order == .fifo ? .fifo : .lifo, ageBound: ageBound)
+      maxActive: settings.maxActive, maxPerHost: settings.maxPerHost, order: settings.order == .fifo ? .fifo : .lifo,
+      ageBound: ageBound)
   }
 
   // MARK: Joining and leaving
@@ -71,9 +68,7 @@ final class Downloader {
   }
 
   /// Shares a transfer that is under way, or begins one.
-  func join(
-    _ key: MergeKey, _ waiter: MergedDownload.Waiter, confirming stored: CachedImage?
-  ) -> Place {
+  func join(_ key: MergeKey, _ waiter: MergedDownload.Waiter, confirming stored: CachedImage?) -> Place {
     let wish = waiter.wish
     let shared = downloads(for: key).last { $0.admits(wish.mode) }
     if let shared {
@@ -87,9 +82,7 @@ final class Downloader {
   }
 
   /// Whether a request would share a transfer that is under way.
-  func hasShare(for key: MergeKey, _ mode: CacheMode) -> Bool {
-    downloads(for: key).contains { $0.admits(mode) }
-  }
+  func hasShare(for key: MergeKey, _ mode: CacheMode) -> Bool { downloads(for: key).contains { $0.admits(mode) } }
 
   /// The downloads for a key, compared with what was purged in the meantime.
   private func downloads(for key: MergeKey) -> [MergedDownload] {
@@ -105,21 +98,17 @@ final class Downloader {
   }
 
   /// Whether a transfer for the key is under way.
-  func isUnderWay(_ key: MergeKey) -> Bool {
-    downloads(for: key).contains { $0.state != .closed && !$0.isPurged }
-  }
+  func isUnderWay(_ key: MergeKey) -> Bool { downloads(for: key).contains { $0.state != .closed && !$0.isPurged } }
 
-  private func begin(
-    _ key: MergeKey, _ wish: PictureWish, confirming stored: CachedImage?
-  ) -> MergedDownload {
+  private func begin(_ key: MergeKey, _ wish: PictureWish, confirming stored: CachedImage?) -> MergedDownload {
     let download = MergedDownload(
-      serial: nextSerial(), mergeKey: key, policy: wish.mode, confirming: stored,
-      allowance: wish.allowance, checked: purges.newest)
+      serial: nextSerial(), mergeKey: key, policy: wish.mode, confirming: stored, allowance: wish.allowance,
+      checked: purges.newest)
     downloads[download.serial] = download
     byKey.update(download.mergeKey) { $0 = ($0 ?? []) + [download] }
     scheduler.enqueue(
-      download.serial, host: download.url.host, by: wish.claimant, wish.priority,
-      isServedNext: wish.isRedirected, at: loop.now)
+      download.serial, host: download.url.host, by: wish.claimant, wish.priority, isServedNext: wish.isRedirected,
+      at: loop.now)
     return download
   }
 
@@ -132,8 +121,7 @@ final class Downloader {
     guard allowance != download.allowance else { return }
     download.allowance = allowance
     guard download.state == .running else { return }
-    transfers.adjust(
-      serial: download.serial, maxBytes: allowance.bytes, deadline: allowance.time)
+    transfers.adjust(serial: download.serial, maxBytes: allowance.bytes, deadline: allowance.time)
   }
 
   /// Takes a waiter off its transfer, which goes on for the others, or as an orphan, or ends. Returns whether others
@@ -143,9 +131,7 @@ final class Downloader {
     guard let wish = download.remove(at: place.number) else { return false }
     scheduler.leave(download.serial, by: wish.claimant, wish.priority)
     guard download.state != .closed else { return false }
-    guard download.waiterCount == 0, orphans == .cancel || download.state == .queued else {
-      return false
-    }
+    guard download.waiterCount == 0, orphans == .cancel || download.state == .queued else { return false }
     abort(download)
     return true
   }
@@ -159,15 +145,11 @@ final class Downloader {
 
   /// Keeps earlier downloads of the same thing from replacing a later one's picture.
   func overtake(by download: MergedDownload) {
-    for other in byKey[download.mergeKey] ?? [] where other.serial < download.serial {
-      other.close()
-    }
+    for other in byKey[download.mergeKey] ?? [] where other.serial < download.serial { other.close() }
   }
 
   /// Forgets the bodies that broke off and wait to be continued.
-  func dropPartials() {
-    transfers.dropPartials()
-  }
+  func dropPartials() { transfers.dropPartials() }
 
   // MARK: Running
 
@@ -221,10 +203,9 @@ final class Downloader {
   private func order(for download: MergedDownload) -> TransferOrder {
     let headers = download.mergeKey.headers + (download.confirming?.conditions ?? [])
     return TransferOrder(
-      serial: download.serial, url: download.url.text, headers: headers,
-      maxBytes: download.allowance.bytes, deadline: download.allowance.time,
-      keepsPartial: download.isForKeeping, uid: download.wishes.first?.claimant.uid ?? 0,
-      isAfterPublic: download.mergeKey.isAfterPublic)
+      serial: download.serial, url: download.url.text, headers: headers, maxBytes: download.allowance.bytes,
+      deadline: download.allowance.time, keepsPartial: download.isForKeeping,
+      uid: download.wishes.first?.claimant.uid ?? 0, isAfterPublic: download.mergeKey.isAfterPublic)
   }
 
   /// Takes in a report, and returns the download that it is about; nil when that is over already, or begins once more.
@@ -242,8 +223,7 @@ final class Downloader {
       if flows.noteProgress(download.serial, received: received, at: loop.now) {
         scheduler.mark(download.serial, isSlow: false)
       }
-    case .finished(_, .received(let result))
-    where result.isConfirmation && download.isMisconfirmed(by: result.head):
+    case .finished(_, .received(let result)) where result.isConfirmation && download.isMisconfirmed(by: result.head):
       askAgain(download, after: result)
       return nil
     case .finished(_, let outcome):

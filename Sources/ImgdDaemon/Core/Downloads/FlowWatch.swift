@@ -16,13 +16,9 @@ final class FlowWatch {
 
   private var flows: [UInt64: Flow] = [:]
 
-  func beginWatching(_ serial: UInt64, at now: Instant) {
-    flows[serial] = Flow(since: now)
-  }
+  func beginWatching(_ serial: UInt64, at now: Instant) { flows[serial] = Flow(since: now) }
 
-  func endWatching(_ serial: UInt64) {
-    flows[serial] = nil
-  }
+  func endWatching(_ serial: UInt64) { flows[serial] = nil }
 
   /// Takes in how far a download has come; true when it was slow and flows again.
   func noteProgress(_ serial: UInt64, received: Int, at now: Instant) -> Bool {
@@ -43,9 +39,7 @@ final class FlowWatch {
       let isSlow = Self.isSlow(flow, at: now)
       // A slow download flows again when bytes come, not when time passes.
       if isSlow, !flow.isSlow { slow.append(serial) }
-      flows[serial] = Flow(
-        since: now, counted: flow.received, received: flow.received,
-        isSlow: isSlow || flow.isSlow)
+      flows[serial] = Flow(since: now, counted: flow.received, received: flow.received, isSlow: isSlow || flow.isSlow)
     }
     return slow
   }

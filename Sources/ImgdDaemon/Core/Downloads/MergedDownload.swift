@@ -87,8 +87,8 @@ final class MergedDownload {
   }
 
   init(
-    serial: UInt64, mergeKey: MergeKey, policy: CacheMode, confirming: CachedImage?,
-    allowance: PictureWish.Allowance, checked: UInt64
+    serial: UInt64, mergeKey: MergeKey, policy: CacheMode, confirming: CachedImage?, allowance: PictureWish.Allowance,
+    checked: UInt64
   ) {
     self.checked = checked
     self.serial = serial
@@ -110,8 +110,7 @@ final class MergedDownload {
   func check(against purges: PurgeList) {
     guard checked < purges.newest, !isPurgedEverywhere else { return }
     for tier in Tier.allCases {
-      let verdict = purges.verdict(
-        on: mergeKey.key, tags: tags, in: tier.scope, after: checked, storedAt: nil)
+      let verdict = purges.verdict(on: mergeKey.key, tags: tags, in: tier.scope, after: checked, storedAt: nil)
       if verdict != .untouched { closedTiers.insert(tier) }
     }
     if !isPurged { checked = purges.newest }
@@ -124,9 +123,7 @@ final class MergedDownload {
   var waiters: [Waiter] { waiting.all }
 
   /// The wishes that hold for the picture: those of the waiters, or the last one of an orphan.
-  var wishes: [PictureWish] {
-    waiting.isEmpty ? lastToLeave.map { [$0] } ?? [] : waiters.map(\.wish)
-  }
+  var wishes: [PictureWish] { waiting.isEmpty ? lastToLeave.map { [$0] } ?? [] : waiters.map(\.wish) }
 
   var waiterCount: Int { waiting.count }
 
@@ -155,8 +152,7 @@ final class MergedDownload {
   }
 
   /// Takes out a waiter that has been told, or wants to hear nothing more; returns its wish.
-  @discardableResult
-  func remove(at place: UInt64) -> PictureWish? {
+  @discardableResult func remove(at place: UInt64) -> PictureWish? {
     guard let waiter = waiting.remove(place) else { return nil }
     if waiting.isEmpty { lastToLeave = waiter.wish }
     return waiter.wish

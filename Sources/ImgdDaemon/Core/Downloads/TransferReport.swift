@@ -23,11 +23,12 @@ struct TransferReport: Sendable {
     content =
       if case .finished(_, .received(let result)) = event, !result.isConfirmation {
         result.payload.withBytes { bytes in
-          Result { () throws(NotAPicture) in try PictureProbe.recognise(bytes) }
-        }.map { ReceivedPicture(picture: $0, checksum: BodyChecksum(of: result.payload)) }
-      } else {
-        nil
-      }
+          Result { () throws(NotAPicture) in
+            let picture = try PictureProbe.recognise(bytes)
+            return ReceivedPicture(picture: picture, checksum: BodyChecksum(of: result.payload))
+          }
+        }
+      } else { nil }
   }
 }
 

@@ -32,8 +32,7 @@ enum WaitingPhase {
     let time = DurationText.text(limit)
     return switch self {
     case .disk: "the disk of the cache did not answer within \(time)"
-    case .queue(_, isHostHeld: true):
-      "waited \(time) in the queue: \(host) has asked to be left alone for a while"
+    case .queue(_, isHostHeld: true): "waited \(time) in the queue: \(host) has asked to be left alone for a while"
     case .queue(let running, _):
       "waited \(time) in the queue; \(running) \(running == 1 ? "download is" : "downloads are") running"
     case .transfer(let phase): phase.complaint(about: host, after: limit)

@@ -23,9 +23,7 @@ final class EventHub {
   private var waiting = Fifo<(number: UInt64, then: () -> Void)>()
   private(set) var pressure = Statistics.Pressure()
 
-  init(turns: Turns) {
-    self.turns = turns
-  }
+  init(turns: Turns) { self.turns = turns }
 
   func subscribe(_ client: ReplyPlace, to topics: Topics) {
     subscriber(for: client).extend(to: topics)
@@ -42,9 +40,7 @@ final class EventHub {
   }
 
   func unsubscribe(_ client: ReplyPlace) {
-    guard !byClient.isEmpty, let subscriber = byClient.removeValue(forKey: client.number) else {
-      return
-    }
+    guard !byClient.isEmpty, let subscriber = byClient.removeValue(forKey: client.number) else { return }
     subscribers.removeAll { $0 === subscriber }
     next = 0
     wanted = subscribers.reduce(into: []) { $0.formUnion($1.topics) }
@@ -110,8 +106,7 @@ final class EventHub {
     case .stored(let image, let bytes): stored(image, bytes: bytes, tier: .disk)
     case .evicted(let removal): cache(.evicted, removal, tier: .disk)
     case .trouble(let reason): Log.warning(.disk, "the disk tier is in trouble: \(reason)")
-    case .damaged(let reason):
-      Log.warning(.disk, "a picture on disk is damaged and was removed: \(reason)")
+    case .damaged(let reason): Log.warning(.disk, "a picture on disk is damaged and was removed: \(reason)")
     case .recovered: Log.notice(.disk, "the disk tier works again")
     }
   }
@@ -136,9 +131,7 @@ final class EventHub {
     }
   }
 
-  func configuration(wasTaken: Bool) {
-    tell(.config, "config") { $0.field("what", wasTaken ? "reloaded" : "refused") }
-  }
+  func configuration(wasTaken: Bool) { tell(.config, "config") { $0.field("what", wasTaken ? "reloaded" : "refused") } }
 
   /// Calls back when everything has been told: within this call, unless the telling takes turns.
   func whenTold(_ then: @escaping () -> Void) {
@@ -146,15 +139,11 @@ final class EventHub {
     waiting.append((log.last, then))
   }
 
-  private func tell(
-    _ topic: Topics, _ name: StaticString, _ describe: (inout JSONWriter) -> Void
-  ) {
+  private func tell(_ topic: Topics, _ name: StaticString, _ describe: (inout JSONWriter) -> Void) {
     guard wanted.contains(topic) else { return }
     let event = Self.encode(name, describe)
     guard isTelling || subscribers.count > Self.mostAtOnce else {
-      for subscriber in subscribers where subscriber.topics.contains(topic) {
-        subscriber.hear(event)
-      }
+      for subscriber in subscribers where subscriber.topics.contains(topic) { subscriber.hear(event) }
       return
     }
     log.append(event, of: topic)
@@ -182,9 +171,7 @@ final class EventHub {
   }
 
   /// An event without its end, where each subscriber's own number goes.
-  static func encode(
-    _ name: StaticString, _ describe: (inout JSONWriter) -> Void
-  ) -> [UInt8] {
+  static func encode(_ name: StaticString, _ describe: (inout JSONWriter) -> Void) -> [UInt8] {
     var writer = JSONWriter()
     writer.beginObject()
     writer.name("event")

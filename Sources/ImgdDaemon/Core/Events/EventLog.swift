@@ -17,8 +17,7 @@ struct EventLog {
     /// How many events of some topics came after an earlier tally.
     func number(of topics: Topics, since earlier: Tally) -> Int {
       counts.indices.reduce(0) { sum, index in
-        topics.contains(Topics(rawValue: 1 << index))
-          ? sum + counts[index] - earlier.counts[index] : sum
+        topics.contains(Topics(rawValue: 1 << index)) ? sum + counts[index] - earlier.counts[index] : sum
       }
     }
   }

@@ -17,9 +17,7 @@ final class Subscriber {
     tally = log.tally
   }
 
-  func extend(to more: Topics) {
-    topics.formUnion(more)
-  }
+  func extend(to more: Topics) { topics.formUnion(more) }
 
   /// Sends an encoded event, without its end, under the next number; one that finds the client
   /// behind is counted as lost.

@@ -2,22 +2,16 @@
 /// slots.
 final class ClientFetches {
   /// The fetches that are answered on this connection, and end with it unless they are detached.
-  private var waiting = JobRoll() {
-    didSet { client.awaited = waiting.count }
-  }
+  private var waiting = JobRoll() { didSet { client.awaited = waiting.count } }
   /// How many were begun here and have not ended, including detached ones.
   private var begun = 0
   private(set) var slots = Slots()
   private let client: ReplyPlace
 
-  init(of client: ReplyPlace) {
-    self.client = client
-  }
+  init(of client: ReplyPlace) { self.client = client }
 
   /// Whether one more may begin, in a slot of that name.
-  func hasRoom(inSlot slot: String?, limit: Int) -> Bool {
-    begun < limit && slots.hasRoom(for: slot, limit: limit)
-  }
+  func hasRoom(inSlot slot: String?, limit: Int) -> Bool { begun < limit && slots.hasRoom(for: slot, limit: limit) }
 
   /// The fetches that run in a slot.
   func running(inSlot name: String) -> JobRoll { slots[name]?.running ?? JobRoll() }
@@ -29,9 +23,7 @@ final class ClientFetches {
   }
 
   /// Notes that the answer no longer goes over this connection.
-  func detach(_ job: FetchJob) {
-    waiting.remove(job)
-  }
+  func detach(_ job: FetchJob) { waiting.remove(job) }
 
   func remove(_ job: FetchJob, endedAs state: FetchState) {
     begun -= 1

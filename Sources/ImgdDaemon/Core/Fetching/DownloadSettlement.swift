@@ -18,20 +18,17 @@ final class DownloadSettlement: FetchPart {
     self.settings = settings
   }
 
-  func apply(_ settings: Configuration) {
-    self.settings = settings
-  }
+  func apply(_ settings: Configuration) { self.settings = settings }
 
   /// Stores the picture of a download as far as it may be stored, and returns the outcome for its waiters.
-  func settle(
-    _ outcome: TransferOutcome, _ content: TransferReport.Content?, of download: MergedDownload
-  ) -> MergedDownload.Settlement {
+  func settle(_ outcome: TransferOutcome, _ content: TransferReport.Content?, of download: MergedDownload)
+    -> MergedDownload.Settlement
+  {
     defer { fleet.giveUp(download) }
     download.check(against: pictures.purges)
     if outcome.isOfHost { pictures.answers.forgetUnknownName(download.mergeKey.key) }
     return switch (outcome, content) {
-    case (.received(let result), .success(let picture)):
-      .ended(received(result, picture, download))
+    case (.received(let result), .success(let picture)): .ended(received(result, picture, download))
     case (.received(let result), .failure(let reason)):
       .ended(.failure(FetchFailure(error: .notAnImage(reason), head: result.head)))
     case (.received(let result), nil): confirmed(result, download)
@@ -42,9 +39,9 @@ final class DownloadSettlement: FetchPart {
 
   // MARK: A picture
 
-  private func received(
-    _ result: TransferResult, _ received: ReceivedPicture, _ download: MergedDownload
-  ) -> FetchOutcome {
+  private func received(_ result: TransferResult, _ received: ReceivedPicture, _ download: MergedDownload)
+    -> FetchOutcome
+  {
     let (head, picture) = (result.head, received.picture)
     let headers = head.pairs
     let key = download.mergeKey.key(keeping: headers)
@@ -55,21 +52,17 @@ final class DownloadSettlement: FetchPart {
     }
     let freshness = freshness(of: headers, status: head.status, for: key, download)
     let image = CachedImage.make(
-      key: key,
-      body: ImageBody(result.payload, facts: ImageFacts(picture), checksum: received.checksum),
+      key: key, body: ImageBody(result.payload, facts: ImageFacts(picture), checksum: received.checksum),
       answer: ImageAnswer(
         StoredResponse(status: head.status, headers: headers), freshness: freshness,
-        vary: download.mergeKey.outcome(of: headers)),
-      tags: download.tags, serial: download.serial, isPurged: download.isPurgedEverywhere,
-      checked: download.checked, stored: moment)
+        vary: download.mergeKey.outcome(of: headers)), tags: download.tags, serial: download.serial,
+      isPurged: download.isPurgedEverywhere, checked: download.checked, stored: moment)
     keep(image, of: download)
     return .image(DeliveredImage(image: image, source: .network))
   }
 
   /// The origin has confirmed what is stored (304).
-  private func confirmed(
-    _ result: TransferResult, _ download: MergedDownload
-  ) -> MergedDownload.Settlement {
+  private func confirmed(_ result: TransferResult, _ download: MergedDownload) -> MergedDownload.Settlement {
     guard let stored = download.confirming else {
       return .ended(.failure(FetchFailure(error: .confirmedForClient, head: result.head)))
     }
@@ -79,25 +72,20 @@ final class DownloadSettlement: FetchPart {
     let freshness =
       stored.isPicture
       ? freshness(of: headers, status: response.status, for: key, download)
-      : answerFreshness(
-        of: headers, status: response.status, response.redirectTarget, for: key, download)
+      : answerFreshness(of: headers, status: response.status, response.redirectTarget, for: key, download)
     let image = stored.renewed(
       under: key,
       answer: ImageAnswer(
-        StoredResponse(
-          status: response.status, headers: headers, redirectTarget: response.redirectTarget),
-        freshness: freshness, vary: download.mergeKey.outcome(of: headers)),
-      tags: download.tags, serial: download.serial, isPurged: download.isPurgedEverywhere,
-      checked: download.checked, stored: moment)
+        StoredResponse(status: response.status, headers: headers, redirectTarget: response.redirectTarget),
+        freshness: freshness, vary: download.mergeKey.outcome(of: headers)), tags: download.tags,
+      serial: download.serial, isPurged: download.isPurgedEverywhere, checked: download.checked, stored: moment)
     guard stored.isPicture else { return confirmed(answer: image, download) }
     removeAnswers(to: download)
     keep(image, of: download)
     return .ended(.image(DeliveredImage(image: image, source: .revalidated)))
   }
 
-  private func confirmed(
-    answer: CachedImage, _ download: MergedDownload
-  ) -> MergedDownload.Settlement {
+  private func confirmed(answer: CachedImage, _ download: MergedDownload) -> MergedDownload.Settlement {
     if mayRemember(download) {
       removeAnswers(to: download)
       pictures.keep(answer: answer)
@@ -106,11 +94,10 @@ final class DownloadSettlement: FetchPart {
     return .ended(.failure(FetchFailure(remembered: answer, at: loop.now)))
   }
 
-  private func freshness(
-    of headers: HeaderList, status: Int, for key: CacheKey, _ download: MergedDownload
-  ) -> Freshness {
-    freshness(
-      of: headers, status: status, ttl: ttl(of: download), silence: nil, for: key, download)
+  private func freshness(of headers: HeaderList, status: Int, for key: CacheKey, _ download: MergedDownload)
+    -> Freshness
+  {
+    freshness(of: headers, status: status, ttl: ttl(of: download), silence: nil, for: key, download)
   }
 
   private func freshness(
@@ -121,8 +108,8 @@ final class DownloadSettlement: FetchPart {
       status: status, headers: headers, rules: FreshnessRules(settings.http),
       terms: FreshnessTerms(
         ttl: ttl, silence: silence, isScoped: key.scope != nil,
-        isOpenedByCredentials: !download.mergeKey.credentialNames.isEmpty),
-      receivedAt: fleet.wallSeconds, delay: delay(of: download))
+        isOpenedByCredentials: !download.mergeKey.credentialNames.isEmpty), receivedAt: fleet.wallSeconds,
+      delay: delay(of: download))
   }
 
   /// The moment at which what has just arrived is stored.
@@ -154,16 +141,12 @@ final class DownloadSettlement: FetchPart {
   /// have it.
   private func removeReplaced(by image: CachedImage, of download: MergedDownload) {
     let others: [CacheKey?] = [download.mergeKey.key, download.confirming?.key]
-    for case let other? in others where other != image.key {
-      _ = pictures.remove(other, olderThan: download.serial)
-    }
+    for case let other? in others where other != image.key { _ = pictures.remove(other, olderThan: download.serial) }
   }
 
   // MARK: No picture
 
-  private func redirected(
-    _ redirect: TransferRedirect, _ download: MergedDownload
-  ) -> Redirect {
+  private func redirected(_ redirect: TransferRedirect, _ download: MergedDownload) -> Redirect {
     let hop = Redirect(redirect)
     remember(redirect.head, hop, of: download)
     return hop
@@ -187,27 +170,21 @@ final class DownloadSettlement: FetchPart {
   /// for requests like it, or about what it asked the origin to confirm.
   private func forget(_ download: MergedDownload) {
     guard download.isForKeeping, !download.isPurged,
-      download.mergeKey.headers.isEmpty || download.mergeKey.key.variant != nil
-        || download.confirming != nil
+      download.mergeKey.headers.isEmpty || download.mergeKey.key.variant != nil || download.confirming != nil
     else { return }
     fleet.remove(download)
     if removePicture(of: download) { downloader.overtake(by: download) }
   }
 
   /// Remembers an answer for as long as HTTP permits a cache to, in place of the one before.
-  private func remember(
-    _ head: ResponseHead, _ redirect: Redirect?, of download: MergedDownload
-  ) {
+  private func remember(_ head: ResponseHead, _ redirect: Redirect?, of download: MergedDownload) {
     guard mayRemember(download) else { return }
     let headers = head.pairs
     let key = download.mergeKey.key(keeping: headers)
-    let freshness = answerFreshness(
-      of: headers, status: head.status, redirect?.target, for: key, download)
+    let freshness = answerFreshness(of: headers, status: head.status, redirect?.target, for: key, download)
     let response = StoredResponse(
-      status: head.status,
-      headers: RememberedAnswers.fitting(headers), redirectTarget: redirect?.target)
-    guard freshness.refusal == nil, redirect != nil || isOfUse(freshness, response),
-      !isOutranked(head.status, download)
+      status: head.status, headers: RememberedAnswers.fitting(headers), redirectTarget: redirect?.target)
+    guard freshness.refusal == nil, redirect != nil || isOfUse(freshness, response), !isOutranked(head.status, download)
     else { return }
     removeAnswers(to: download)
     pictures.keep(
@@ -215,8 +192,8 @@ final class DownloadSettlement: FetchPart {
         key: key, body: ImageBody(Payload([]), facts: .none, checksum: .unknown),
         answer: ImageAnswer(
           response, freshness: freshness, vary: download.mergeKey.outcome(of: headers),
-          isFromPublicAddress: redirect?.isFromPublicAddress ?? false),
-        tags: download.tags, serial: download.serial, checked: download.checked, stored: moment))
+          isFromPublicAddress: redirect?.isFromPublicAddress ?? false), tags: download.tags, serial: download.serial,
+        checked: download.checked, stored: moment))
   }
 
   /// Whether a failure can serve as an answer later: for a while, once it has been confirmed, or in place of an origin
@@ -230,19 +207,16 @@ final class DownloadSettlement: FetchPart {
 
   /// Whether there is an earlier answer that may stand in for an origin in trouble.
   private func isOutranked(_ status: Int, _ download: MergedDownload) -> Bool {
-    guard status >= 500, let earlier = pictures.answers.find(download.mergeKey),
-      earlier.response.status < 500
-    else { return false }
+    guard status >= 500, let earlier = pictures.answers.find(download.mergeKey), earlier.response.status < 500 else {
+      return false
+    }
     let state = earlier.state(at: loop.now)
-    return state.isUsable
-      || state.mayStandIn(for: state.staleIfError ?? settings.http.staleIfError)
+    return state.isUsable || state.mayStandIn(for: state.staleIfError ?? settings.http.staleIfError)
   }
 
   private func removePicture(of download: MergedDownload) -> Bool {
     let wasThere = pictures.remove(download.mergeKey, olderThan: download.serial)
-    guard let confirmed = download.confirming?.key, confirmed != download.mergeKey.key else {
-      return wasThere
-    }
+    guard let confirmed = download.confirming?.key, confirmed != download.mergeKey.key else { return wasThere }
     return pictures.remove(confirmed, olderThan: download.serial) || wasThere
   }
 
@@ -261,38 +235,28 @@ final class DownloadSettlement: FetchPart {
   /// The freshness of an answer without a picture. A lifetime that a request has set applies to its picture, and so to
   /// the redirects on the way there, but to no failure.
   private func answerFreshness(
-    of headers: HeaderList, status: Int, _ target: String?, for key: CacheKey,
-    _ download: MergedDownload
+    of headers: HeaderList, status: Int, _ target: String?, for key: CacheKey, _ download: MergedDownload
   ) -> Freshness {
-    let silence = AnswerLifetime.ofSilence(
-      status: status, headers: headers, rule: settings.http.negativeFreshness)
+    let silence = AnswerLifetime.ofSilence(status: status, headers: headers, rule: settings.http.negativeFreshness)
     return freshness(
-      of: headers, status: status, ttl: target == nil ? nil : ttl(of: download), silence: silence,
-      for: key, download)
+      of: headers, status: status, ttl: target == nil ? nil : ttl(of: download), silence: silence, for: key, download)
   }
 
   private func noteUnknownName(_ failure: FetchFailure, of download: MergedDownload) {
     let rule = settings.http.negativeFreshness
-    guard rule > .zero, !download.isPurged, download.mergeKey.headers.isEmpty,
-      download.isForKeeping
-    else { return }
-    pictures.answers.noteUnknownName(
-      failure, for: download.mergeKey.key, lasting: min(rule, Self.longestUnknownName))
+    guard rule > .zero, !download.isPurged, download.mergeKey.headers.isEmpty, download.isForKeeping else { return }
+    pictures.answers.noteUnknownName(failure, for: download.mergeKey.key, lasting: min(rule, Self.longestUnknownName))
   }
 }
 
 extension TransferOutcome {
   /// Whether a host has answered, so that its name is known.
-  fileprivate var isOfHost: Bool {
-    if case .failed(let failure) = self { failure.head != nil } else { true }
-  }
+  fileprivate var isOfHost: Bool { if case .failed(let failure) = self { failure.head != nil } else { true } }
 }
 
 extension TransferFailure {
   /// Whether it is a whole answer whose status says that no picture comes with it.
-  fileprivate var isAnswer: Bool {
-    kind == .httpStatus || kind == .emptyBody && (status == 204 || status == 205)
-  }
+  fileprivate var isAnswer: Bool { kind == .httpStatus || kind == .emptyBody && (status == 204 || status == 205) }
 }
 
 extension Redirect {
@@ -304,8 +268,8 @@ extension Redirect {
 extension ImageFacts {
   init(_ picture: PictureMeasures) {
     self.init(
-      format: picture.format.rawValue, width: picture.width, height: picture.height,
-      frames: picture.frames, orientation: picture.orientation)
+      format: picture.format.rawValue, width: picture.width, height: picture.height, frames: picture.frames,
+      orientation: picture.orientation)
   }
 
   var pictureFormat: PictureFormat {

@@ -11,18 +11,14 @@ final class FetchAnswers {
   /// The most bytes of a picture inside a line.
   private var maxInline: Int
 
-  init(
-    pictures: PictureTiers, renditions: Renditions, loop: EventLoop, settings: Configuration
-  ) {
+  init(pictures: PictureTiers, renditions: Renditions, loop: EventLoop, settings: Configuration) {
     self.pictures = pictures
     self.renditions = renditions
     self.loop = loop
     maxInline = settings.control.maxInline
   }
 
-  func apply(_ settings: Configuration) {
-    maxInline = settings.control.maxInline
-  }
+  func apply(_ settings: Configuration) { maxInline = settings.control.maxInline }
 
   // MARK: Terminal lines
 
@@ -38,16 +34,13 @@ final class FetchAnswers {
     }
   }
 
-  private func deliver(
-    _ delivered: DeliveredImage, to recipient: Recipient, path: PictureLine.Path? = nil
-  ) {
+  private func deliver(_ delivered: DeliveredImage, to recipient: Recipient, path: PictureLine.Path? = nil) {
     let client = recipient.client
     if client.isFull, recipient.delivery.bringsBytes {
       return client.postpone { [unowned self] in deliver(delivered, to: recipient) }
     }
     switch recipient.delivery {
-    case .path, .inline, .fd:
-      if delivered.image.isPixels { return refuse(recipient, .keptAsPixels) }
+    case .path, .inline, .fd: if delivered.image.isPixels { return refuse(recipient, .keptAsPixels) }
     case .pixels, .none: break
     }
     switch recipient.delivery {
@@ -61,18 +54,13 @@ final class FetchAnswers {
 
   /// A job waits for its file before it ends; a client that collects its outcome later may find
   /// the file gone, and waits until there is one again.
-  private func deliverPath(
-    of delivered: DeliveredImage, to recipient: Recipient, path: PictureLine.Path?
-  ) {
+  private func deliverPath(of delivered: DeliveredImage, to recipient: Recipient, path: PictureLine.Path?) {
     let client = recipient.client
     if let path { return write(delivered, to: recipient, path: path) }
     let ticket = client.standBy(id: recipient.id, receipt: recipient.receipt)
     pictures.lendFile(
-      of: delivered.image, mayStore: recipient.request.keepsOnDisk,
-      countsAsUse: recipient.request.cache.counts
-    ) { [unowned self] path in
-      client.resume(ticket) { write(delivered, to: recipient, path: path) }
-    }
+      of: delivered.image, mayStore: recipient.request.keepsOnDisk, countsAsUse: recipient.request.cache.counts
+    ) { [unowned self] path in client.resume(ticket) { write(delivered, to: recipient, path: path) } }
   }
 
   /// Whether a picture is small enough to be delivered inside a line.
@@ -80,9 +68,7 @@ final class FetchAnswers {
 
   private func deliverInline(_ delivered: DeliveredImage, to recipient: Recipient) {
     let image = delivered.image
-    guard mayBeInline(image) else {
-      return refuse(recipient, .tooLargeInline(image.byteCount, limit: maxInline))
-    }
+    guard mayBeInline(image) else { return refuse(recipient, .tooLargeInline(image.byteCount, limit: maxInline)) }
     write(delivered, to: recipient, content: .inline(image.payload))
   }
 
@@ -92,27 +78,20 @@ final class FetchAnswers {
     let image = delivered.image
     do throws(SystemFailure) {
       recipient.client.attach(try pictures.openDescriptor(of: image))
-      write(
-        delivered, to: recipient,
-        content: content ?? .descriptor(LentPicture(image, among: pictures.purges)))
-    } catch {
-      refuse(recipient, .noDescriptor(error))
-    }
+      write(delivered, to: recipient, content: content ?? .descriptor(LentPicture(image, among: pictures.purges)))
+    } catch { refuse(recipient, .noDescriptor(error)) }
   }
 
   /// A job has its pixels made before it ends; a client that collects its outcome may want them of a
   /// picture that was kept as a file.
   private func deliverPixels(of delivered: DeliveredImage, to recipient: Recipient) {
-    if delivered.image.isPixels {
-      return deliverDescriptor(of: delivered, to: recipient, as: .pixels)
-    }
+    if delivered.image.isPixels { return deliverDescriptor(of: delivered, to: recipient, as: .pixels) }
     let client = recipient.client
     let ticket = client.standBy(id: recipient.id, receipt: recipient.receipt)
     let order = Renditions.Order(
       rendition: Rendition(.pixels, frames: .first), original: delivered.image,
       claim: DecodeClaim(of: recipient.request, by: client.claimant),
-      tiers: recipient.request.keepsInMemory ? [.memory] : [],
-      countsAsUse: recipient.request.cache.counts)
+      tiers: recipient.request.keepsInMemory ? [.memory] : [], countsAsUse: recipient.request.cache.counts)
     renditions.make(order) { [unowned self] outcome in
       client.resume(ticket) {
         switch outcome {
@@ -127,17 +106,16 @@ final class FetchAnswers {
   }
 
   private func refuse(_ recipient: Recipient, _ error: WireError) {
-    recipient.client.refuse(
-      id: recipient.id, receipt: recipient.receipt, url: recipient.request.url, error)
+    recipient.client.refuse(id: recipient.id, receipt: recipient.receipt, url: recipient.request.url, error)
   }
 
   private func write(
-    _ delivered: DeliveredImage, to recipient: Recipient,
-    path: PictureLine.Path = .notWanted, content: PictureLine.Content = .none
+    _ delivered: DeliveredImage, to recipient: Recipient, path: PictureLine.Path = .notWanted,
+    content: PictureLine.Content = .none
   ) {
     PictureLine(
-      picture: ShownPicture(delivered, url: recipient.request.url, at: loop.now), path: path,
-      content: content, http: recipient.request.http ? delivered.image.response : nil
+      picture: ShownPicture(delivered, url: recipient.request.url, at: loop.now), path: path, content: content,
+      http: recipient.request.http ? delivered.image.response : nil
     ).write(
       to: recipient.client, id: recipient.id, receipt: recipient.receipt,
       after: (loop.moment - recipient.startedAt).nanoseconds)
@@ -184,25 +162,20 @@ final class FetchAnswers {
     guard job.request.progress, let client = job.client else { return }
     client.tellProgress(of: job.receipt) { [unowned self] in
       guard let download = job.download else { return }
-      writeProgress(
-        of: job, received: download.received, expected: download.expected, to: client)
+      writeProgress(of: job, received: download.received, expected: download.expected, to: client)
     }
   }
 
   /// Sends the event with the final count once, whether or not the transfer has reported it.
   func finishProgress(of job: FetchJob, with outcome: FetchOutcome) {
-    guard job.request.progress, case .image(let delivered) = outcome,
-      delivered.source == .network
-    else { return }
+    guard job.request.progress, case .image(let delivered) = outcome, delivered.source == .network else { return }
     let bytes = delivered.image.byteCount
     guard let client = job.client else { return }
     writeProgress(of: job, received: bytes, expected: bytes, to: client)
   }
 
   /// Tells how far a fetch has come, unless that has been told already.
-  private func writeProgress(
-    of job: FetchJob, received: Int, expected: Int?, to client: ReplyPlace
-  ) {
+  private func writeProgress(of job: FetchJob, received: Int, expected: Int?, to client: ReplyPlace) {
     guard job.lastProgress != received else { return }
     job.lastProgress = received
     client.write { line in
@@ -217,8 +190,6 @@ final class FetchAnswers {
 extension Recipient {
   /// The client that a job belongs to, or one that collects its outcome, with an id and a delivery of its own.
   init(_ client: ReplyPlace, of job: FetchJob, id: RequestID, delivery: Delivery? = nil) {
-    self.init(
-      client, job.request, delivery: delivery, id: id, receipt: job.receipt,
-      startedAt: job.startedAt)
+    self.init(client, job.request, delivery: delivery, id: id, receipt: job.receipt, startedAt: job.startedAt)
   }
 }

@@ -14,9 +14,7 @@ struct FetchGround {
 }
 
 /// A stage of fetches, with access to the objects that all of them share.
-protocol FetchPart {
-  var ground: FetchGround { get }
-}
+protocol FetchPart { var ground: FetchGround { get } }
 
 extension FetchPart {
   @inline(__always) var pictures: PictureTiers { ground.pictures }

@@ -80,17 +80,15 @@ final class FetchJob {
   var lastProgress: Int?
 
   init(
-    receipt: ReceiptID, id: RequestID, request: FetchRequest, url: CanonicalURL,
-    mergeKey: MergeKey, uid: UInt32, startedAt: Instant, allowance: PictureWish.Allowance,
-    isRefresh: Bool = false
+    receipt: ReceiptID, id: RequestID, request: FetchRequest, url: CanonicalURL, mergeKey: MergeKey, uid: UInt32,
+    startedAt: Instant, allowance: PictureWish.Allowance, isRefresh: Bool = false
   ) {
     self.receipt = receipt
     self.id = id
     self.request = request
     self.url = url
     requested = mergeKey
-    machine = FetchMachine(
-      to: mergeKey, mode: request.cache, isRefresh: isRefresh, uid: uid)
+    machine = FetchMachine(to: mergeKey, mode: request.cache, isRefresh: isRefresh, uid: uid)
     self.uid = uid
     claimant = Claimant(uid: uid, connection: 0)
     weight = request.weight
@@ -128,9 +126,7 @@ final class FetchJob {
   }
 
   /// The transfer that it waits for.
-  var download: MergedDownload? {
-    if case .download(let place) = waitingFor { place.download } else { nil }
-  }
+  var download: MergedDownload? { if case .download(let place) = waitingFor { place.download } else { nil } }
 
   /// An outcome as this job sees it: with the stale picture that may stand in for it, its own limit, and whether it
   /// joined another's transfer.
@@ -152,9 +148,9 @@ final class FetchJob {
   }
 
   private func standingIn(for outcome: FetchOutcome, at now: Instant) -> FetchOutcome {
-    guard case .failure(let failure) = outcome, failure.isOfOrigin,
-      let fallback = machine.fallback
-    else { return outcome }
+    guard case .failure(let failure) = outcome, failure.isOfOrigin, let fallback = machine.fallback else {
+      return outcome
+    }
     return FetchOutcome(stored: fallback, under: mergeKey, at: now)
   }
 
@@ -167,16 +163,14 @@ final class FetchJob {
 
   /// Whether any waiting client wants a path.
   var wantsPath: Bool {
-    (client != nil && request.delivery == .path)
-      || collectors.contains { ($0.delivery ?? request.delivery) == .path }
+    (client != nil && request.delivery == .path) || collectors.contains { ($0.delivery ?? request.delivery) == .path }
   }
 
   /// A job of the daemon's own, which has a stale picture confirmed after another job was shown it.
   convenience init(refreshing job: FetchJob, receipt: ReceiptID, at now: Instant) {
     self.init(
       receipt: receipt, id: .none, request: job.request.refreshing, url: job.route.url,
-      mergeKey: job.mergeKey.unconditional, uid: job.uid, startedAt: now,
-      allowance: job.allowance, isRefresh: true)
+      mergeKey: job.mergeKey.unconditional, uid: job.uid, startedAt: now, allowance: job.allowance, isRefresh: true)
   }
 }
 

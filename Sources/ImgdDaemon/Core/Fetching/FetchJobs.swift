@@ -27,9 +27,7 @@ final class FetchJobs: FetchPart {
     outcomes = KeptOutcomes(mostBytes: settings.memory.capacity / 4, access)
   }
 
-  func apply(_ settings: Configuration) {
-    outcomes.mostBytes = settings.memory.capacity / 4
-  }
+  func apply(_ settings: Configuration) { outcomes.mostBytes = settings.memory.capacity / 4 }
 
   // MARK: Looking in
 
@@ -57,20 +55,15 @@ final class FetchJobs: FetchPart {
   /// Whether nothing is known of a request's receipt, as is usual: then anyone may use it.
   func isUnknown(_ receipt: ReceiptID?) -> Bool {
     guard let receipt else { return true }
-    return (registry.count == 0 || registry[receipt] == nil)
-      && registry.formerOwner(of: receipt) == nil
+    return (registry.count == 0 || registry[receipt] == nil) && registry.formerOwner(of: receipt) == nil
       && (outcomes.isEmpty || outcome(of: receipt) == nil)
   }
 
   /// Whether a fetch with that receipt is known to be over.
-  func hasEnded(_ receipt: ReceiptID) -> Bool {
-    registry.hasEnded(receipt) || outcome(of: receipt) != nil
-  }
+  func hasEnded(_ receipt: ReceiptID) -> Bool { registry.hasEnded(receipt) || outcome(of: receipt) != nil }
 
   /// The outcome that is kept of a fetch that has ended, for `wait`.
-  func outcome(of receipt: ReceiptID) -> KeptOutcomes.Kept? {
-    outcomes.find(receipt, at: loop.now)
-  }
+  func outcome(of receipt: ReceiptID) -> KeptOutcomes.Kept? { outcomes.find(receipt, at: loop.now) }
 
   /// The bytes that kept outcomes hold.
   var keptBytes: Int { outcomes.bytes }
@@ -88,8 +81,7 @@ final class FetchJobs: FetchPart {
   /// Frees the slot of a fetch: an identical fetch goes on beside it there, and any other is
   /// cancelled first, so that a late result is never taken for the new one.
   func makeRoom(for job: FetchJob, on client: ReplyPlace, then: @escaping () -> Void) {
-    guard let slot = job.slot,
-      fetches(of: client)?.slots.isFetching(job.requested, job.request, in: slot) != true
+    guard let slot = job.slot, fetches(of: client)?.slots.isFetching(job.requested, job.request, in: slot) != true
     else { return then() }
     supersede(slot, of: client, by: job.receipt, then: then)
   }
@@ -156,9 +148,7 @@ final class FetchJobs: FetchPart {
   }
 
   /// Notes that the answer to a job no longer goes over its connection.
-  private func detach(_ job: FetchJob) {
-    if let client = job.client { fetches(of: client)?.detach(job) }
-  }
+  private func detach(_ job: FetchJob) { if let client = job.client { fetches(of: client)?.detach(job) } }
 
   private func answer(_ job: FetchJob, _ outcome: FetchOutcome, _ path: PictureLine.Path?) {
     if let client = job.client {
@@ -178,9 +168,7 @@ final class FetchJobs: FetchPart {
 
   /// Cancels the fetches in a slot that shows something else from now on, in parts if there are
   /// many; the client's next request waits until that is done.
-  func supersede(
-    _ slot: String, of client: ReplyPlace, by receipt: ReceiptID?, then: @escaping () -> Void
-  ) {
+  func supersede(_ slot: String, of client: ReplyPlace, by receipt: ReceiptID?, then: @escaping () -> Void) {
     let running = fetches(of: client)?.takeRunning(inSlot: slot) ?? JobRoll()
     let ending = MassEnding(running) { [unowned self] in cancel($0, supersededBy: receipt) }
     guard running.count > Self.endedAtOnce else {
@@ -204,17 +192,14 @@ final class FetchJobs: FetchPart {
 
   /// Refuses a request; a fetch that is refused for its URL takes its slot all the same.
   func refuse(_ refused: Refused, _ error: WireError, to client: ReplyPlace) {
-    let answer = {
-      client.refuse(id: refused.id, receipt: refused.receipt, url: refused.url, error)
-    }
+    let answer = { client.refuse(id: refused.id, receipt: refused.receipt, url: refused.url, error) }
     guard let slot = refused.slot else { return answer() }
     supersede(slot, of: client, by: refused.receipt, then: answer)
   }
 
   /// Ends the fetches of a connection that is gone, except detached ones.
   func abandon(_ client: ReplyPlace) {
-    guard !byClient.isEmpty,
-      let waiting = byClient.removeValue(forKey: client.number)?.takeWaiting(), !waiting.isEmpty
+    guard !byClient.isEmpty, let waiting = byClient.removeValue(forKey: client.number)?.takeWaiting(), !waiting.isEmpty
     else { return }
     let ending = MassEnding(waiting) { [unowned self] job in
       job.client = nil
@@ -234,8 +219,7 @@ final class FetchJobs: FetchPart {
   }
 
   func endAll(_ error: WireError) {
-    MassEnding(upTo: newest, { [unowned self] in part(after: $0, most: $1) }) {
-      [unowned self] job in
+    MassEnding(upTo: newest, { [unowned self] in part(after: $0, most: $1) }) { [unowned self] job in
       end(job, .failure(FetchFailure(error: error)))
     }.endAll()
   }

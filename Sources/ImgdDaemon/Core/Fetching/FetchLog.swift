@@ -6,10 +6,7 @@ import ImgdWire
 /// The log entry for a fetch that has ended; written only where every request is logged.
 enum FetchLog {
   /// A picture in memory or on disk, shown at once.
-  static func hit(
-    _ request: FetchRequest, from source: DeliveredImage.Source, bytes: Int,
-    after nanoseconds: Int64
-  ) {
+  static func hit(_ request: FetchRequest, from source: DeliveredImage.Source, bytes: Int, after nanoseconds: Int64) {
     guard Log.isVerbose else { return }
     note(request.url, "\(source.rawValue), \(bytes) bytes", after: nanoseconds)
   }
@@ -21,11 +18,8 @@ enum FetchLog {
     switch outcome {
     case .image(let delivered):
       let stale = delivered.isStale ? " (stale)" : ""
-      note(
-        job.request.url,
-        "\(delivered.source.rawValue)\(stale), \(delivered.image.byteCount) bytes", after: elapsed)
-    case .notModified(let answer):
-      note(job.request.url, "\(answer.source.rawValue), not modified", after: elapsed)
+      note(job.request.url, "\(delivered.source.rawValue)\(stale), \(delivered.image.byteCount) bytes", after: elapsed)
+    case .notModified(let answer): note(job.request.url, "\(answer.source.rawValue), not modified", after: elapsed)
     case .failure(let failure): note(job.request.url, failure.error.code.rawValue, after: elapsed)
     }
   }
@@ -35,9 +29,7 @@ enum FetchLog {
   }
 
   /// The query of a signed URL is a secret.
-  private static func withoutQuery(_ url: String) -> Substring {
-    url.prefix { $0 != "?" && $0 != "#" }
-  }
+  private static func withoutQuery(_ url: String) -> Substring { url.prefix { $0 != "?" && $0 != "#" } }
 
   private static func time(_ nanoseconds: Int64) -> String {
     let microseconds = nanoseconds / 1_000

@@ -123,9 +123,7 @@ struct FetchMachine {
     return route.mergeKey.hasCondition ? .find : .findMade
   }
 
-  private mutating func judge(
-    _ found: DeliveredImage?, _ circumstances: Circumstances
-  ) -> Step {
+  private mutating func judge(_ found: DeliveredImage?, _ circumstances: Circumstances) -> Step {
     let state = found?.image.state(at: circumstances.now)
     switch (mode.decision(on: state, rules: circumstances.rules), found) {
     case (.use, let found?), (.useStale, let found?): return .show(found, confirmsLater: false)
@@ -142,9 +140,7 @@ struct FetchMachine {
   }
 
   /// The origin has to be asked, unless it is known what it would say.
-  private mutating func confirm(
-    _ image: CachedImage?, from source: DeliveredImage.Source?
-  ) -> Step {
+  private mutating func confirm(_ image: CachedImage?, from source: DeliveredImage.Source?) -> Step {
     offered = image
     let missesMemory = source == .memory
     isMiss = mode.reads && !isRefresh && (source == nil || missesMemory)
@@ -153,9 +149,7 @@ struct FetchMachine {
 
   // MARK: Answers without a picture
 
-  private mutating func judge(
-    _ recalled: RecalledAnswer?, _ circumstances: Circumstances
-  ) -> Step {
+  private mutating func judge(_ recalled: RecalledAnswer?, _ circumstances: Circumstances) -> Step {
     switch recalled {
     case .unknownName(let failure)?: return .end(.failure(failure))
     case .answer(let answer)?:
@@ -183,9 +177,7 @@ struct FetchMachine {
   /// Looks for what a redirect leads to, as for any other URL. What is stored for the former hop does not stand in for
   /// the new one.
   private mutating func follow(_ redirect: Redirect, _ circumstances: Circumstances) -> Step {
-    do throws(WireError) {
-      try route.follow(redirect, uid: uid, atMost: circumstances.mostRedirects)
-    } catch {
+    do throws(WireError) { try route.follow(redirect, uid: uid, atMost: circumstances.mostRedirects) } catch {
       return .end(.failure(FetchFailure(error: error)))
     }
     forgetStored()
@@ -207,8 +199,7 @@ struct FetchMachine {
     case .nothing(let claim): goOn(under: claim)
     case .nothingEarlier: .find
     case .replaceable(let stamp): replace(stamp)
-    case .picture(let found) where newer(found.image, offered) === found.image:
-      judge(found, circumstances)
+    case .picture(let found) where newer(found.image, offered) === found.image: judge(found, circumstances)
     case .picture(let found): replace(found.stamp)
     }
   }
@@ -229,8 +220,7 @@ struct FetchMachine {
     case .confirm(let mayFallBack):
       offered = circumstances.isPurged(found.image) ? nil : found.image
       if mayFallBack, offered != nil {
-        fallback =
-          DeliveredImage(image: found.image, source: .fleet).asShown(at: circumstances.now)
+        fallback = DeliveredImage(image: found.image, source: .fleet).asShown(at: circumstances.now)
       }
       return replace(found.stamp)
     case .load, .refuse:
@@ -258,9 +248,7 @@ struct FetchMachine {
 
   // MARK: The origin
 
-  private mutating func settle(
-    _ settlement: MergedDownload.Settlement, _ circumstances: Circumstances
-  ) -> Step {
+  private mutating func settle(_ settlement: MergedDownload.Settlement, _ circumstances: Circumstances) -> Step {
     switch settlement {
     case .ended(.failure(let failure)) where failure.isOfOrigin && fallbackAnswer != nil:
       fallbackAnswer.map { .give($0, confirmsLater: false) } ?? .end(.failure(failure))

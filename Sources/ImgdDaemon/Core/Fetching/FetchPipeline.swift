@@ -36,13 +36,10 @@ final class FetchPipeline: FetchPart {
   /// Takes a fetch as far as it can go at once after an event.
   private func carry(_ job: FetchJob, on event: FetchMachine.Event) {
     let circumstances = FetchMachine.Circumstances(
-      now: loop.now, rules: FreshnessRules(settings.http),
-      mostRedirects: settings.downloads.maxRedirects,
+      now: loop.now, rules: FreshnessRules(settings.http), mostRedirects: settings.downloads.maxRedirects,
       isPurged: { [purges = pictures.purges] in purges.verdict(on: $0, in: .all) == .purged })
     var next: FetchMachine.Event? = event
-    while let event = next {
-      next = carryOut(job.machine.step(after: event, in: circumstances), for: job)
-    }
+    while let event = next { next = carryOut(job.machine.step(after: event, in: circumstances), for: job) }
   }
 
   /// Carries out a step and returns what came of it; nil where that comes later, or the fetch is over.
@@ -71,12 +68,9 @@ final class FetchPipeline: FetchPart {
 
   /// What a look has found; a fetch that has to wait for it goes on from there, unless it is over by then.
   private func event<Found>(
-    of job: FetchJob, _ event: @escaping (Found) -> FetchMachine.Event,
-    look: (@escaping (Found) -> Void) -> Look<Found>
+    of job: FetchJob, _ event: @escaping (Found) -> FetchMachine.Event, look: (@escaping (Found) -> Void) -> Look<Found>
   ) -> FetchMachine.Event? {
-    let found = look { [unowned self] found in
-      if jobs.isLive(job) { carry(job, on: event(found)) }
-    }
+    let found = look { [unowned self] found in if jobs.isLive(job) { carry(job, on: event(found)) } }
     if case .now(let found) = found { return event(found) }
     wait(for: job)
     return nil
@@ -85,19 +79,15 @@ final class FetchPipeline: FetchPart {
   private func findMade(for job: FetchJob) -> FetchMachine.Event? {
     guard let rendition = job.rendition else { return .made(nil) }
     let look = MadeLook(
-      rendition: rendition, key: job.mergeKey, mode: job.mode,
-      rules: FreshnessRules(settings.http), describes: job.request.describe,
-      keepsInMemory: job.request.keepsInMemory)
+      rendition: rendition, key: job.mergeKey, mode: job.mode, rules: FreshnessRules(settings.http),
+      describes: job.request.describe, keepsInMemory: job.request.keepsInMemory)
     return event(of: job, { .made($0) }, look: { made.find(look, then: $0) })
   }
 
   private func find(for job: FetchJob) -> FetchMachine.Event? {
     event(
       of: job,
-      { [pictures] look in
-        .found(
-          pictures.rise(look, for: job.mergeKey, keeping: job.request.keepsInMemory))
-      },
+      { [pictures] look in .found(pictures.rise(look, for: job.mergeKey, keeping: job.request.keepsInMemory)) },
       look: { pictures.find(job.mergeKey, counts: job.mode.counts, then: $0) })
   }
 
@@ -113,9 +103,7 @@ final class FetchPipeline: FetchPart {
 
   private func show(_ found: DeliveredImage, to job: FetchJob, _ confirmsLater: Bool) {
     if job.mode.counts {
-      if found.source == .memory, !found.isMade {
-        pictures.memory.noteUse(of: found.image, at: loop.now)
-      }
+      if found.source == .memory, !found.isMade { pictures.memory.noteUse(of: found.image, at: loop.now) }
       _ = hits.recordHit()
     }
     let shown = found.isMade ? found : found.asShown(at: loop.now)
@@ -142,9 +130,7 @@ final class FetchPipeline: FetchPart {
       complete(job, .failure(FetchFailure(error: refusal)))
       return nil
     }
-    guard let place = fleet.lookUp(job.mergeKey, job.wish, then: carrying(job)) else {
-      return .fleet(.nothing(nil))
-    }
+    guard let place = fleet.lookUp(job.mergeKey, job.wish, then: carrying(job)) else { return .fleet(.nothing(nil)) }
     job.waitingFor = .fleet(place)
     wait(for: job)
     return nil
@@ -169,13 +155,10 @@ final class FetchPipeline: FetchPart {
   // MARK: Downloads
 
   private func download(_ job: FetchJob, under claim: FleetClaim?) {
-    let stored =
-      job.machine.offered ?? (job.mode.reads ? pictures.answers.find(job.mergeKey) : nil)
+    let stored = job.machine.offered ?? (job.mode.reads ? pictures.answers.find(job.mergeKey) : nil)
     let mayConfirm = stored?.response.canBeConfirmed == true && !job.mergeKey.hasCondition
     announce(job)
-    let waiter = MergedDownload.Waiter(wish: job.wish) { [unowned self] download in
-      attend(to: job, of: download)
-    }
+    let waiter = MergedDownload.Waiter(wish: job.wish) { [unowned self] download in attend(to: job, of: download) }
     let place = downloader.join(job.mergeKey, waiter, confirming: mayConfirm ? stored : nil)
     job.waitingFor = .download(place)
     job.isCoalesced = job.isCoalesced || place.isShared
@@ -200,9 +183,7 @@ final class FetchPipeline: FetchPart {
   }
 
   /// Begins the transfers for which there is a place now.
-  func startTransfers() {
-    for download in downloader.startReady() { attend(to: download) }
-  }
+  func startTransfers() { for download in downloader.startReady() { attend(to: download) } }
 
   /// Brings all who wait for a download up to date with it: at once, or in parts if there are many.
   private func attend(to download: MergedDownload) {
@@ -267,9 +248,7 @@ final class FetchPipeline: FetchPart {
   private func expect(_ job: FetchJob, within limit: Duration) {
     job.deadline = loop.schedule(after: limit) { [unowned self, unowned job] in
       // The picture may have come, and the job may be one of many that are about to get it.
-      if let download = job.download, download.settlement != nil {
-        return attend(to: job, of: download)
-      }
+      if let download = job.download, download.settlement != nil { return attend(to: job, of: download) }
       let error = phase(of: job).timeout(of: job.route.url.host, after: limit)
       let failure = FetchFailure(error: error, isOfOrigin: true)
       jobs.end(job, job.own(.failure(failure), at: loop.now))

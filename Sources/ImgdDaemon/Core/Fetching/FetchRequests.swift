@@ -16,10 +16,7 @@ final class FetchRequests: FetchPart {
   private(set) var settings: Configuration
   private var credentials: CredentialNames
 
-  init(
-    _ ground: FetchGround, jobs: FetchJobs, hits: PlainHits, pipeline: FetchPipeline,
-    settings: Configuration
-  ) {
+  init(_ ground: FetchGround, jobs: FetchJobs, hits: PlainHits, pipeline: FetchPipeline, settings: Configuration) {
     self.ground = ground
     self.jobs = jobs
     self.hits = hits
@@ -41,9 +38,7 @@ final class FetchRequests: FetchPart {
     if mayBeReady, ready.answer(request, id: id, to: client) { return }
     let digest = mayBeReady ? ready.digest(of: request, from: client) : nil
     if let digest, ready.answer(request, under: digest, id: id, to: client) { return }
-    do throws(WireError) {
-      try accept(request, digest, id: id, from: client)
-    } catch {
+    do throws(WireError) { try accept(request, digest, id: id, from: client) } catch {
       client.refuse(id: id, receipt: request.receipt, url: request.url, error)
     }
   }
@@ -51,28 +46,23 @@ final class FetchRequests: FetchPart {
   // MARK: Accepting
 
   /// `digest` belongs to the URL as it was written, where it has been computed.
-  private func accept(
-    _ request: FetchRequest, _ digest: KeyDigest?, id: RequestID, from client: ReplyPlace
-  ) throws(WireError) {
+  private func accept(_ request: FetchRequest, _ digest: KeyDigest?, id: RequestID, from client: ReplyPlace)
+    throws(WireError)
+  {
     guard !jobs.isDraining else { throw .shuttingDown }
     let url: CanonicalURL
-    do throws(URLProblem) {
-      url = try CanonicalURL.parse(request.url)
-    } catch {
+    do throws(URLProblem) { url = try CanonicalURL.parse(request.url) } catch {
       let refusal = WireError.of(error)
-      let target = FetchJobs.Refused(
-        slot: request.slot, id: id, receipt: request.receipt, url: request.url)
+      let target = FetchJobs.Refused(slot: request.slot, id: id, receipt: request.receipt, url: request.url)
       return jobs.refuse(target, refusal, to: client)
     }
     try check(request, from: client)
     let isAsWritten = url.text.utf8.elementsEqual(request.url.utf8)
     let mergeKey = MergeKey(
-      request, url, uid: client.peer.uid, credentials: credentials,
-      digest: isAsWritten ? digest : nil)
+      request, url, uid: client.peer.uid, credentials: credentials, digest: isAsWritten ? digest : nil)
     let job = FetchJob(
-      receipt: request.receipt ?? hits.nextReceipt(), id: id, request: request, url: url,
-      mergeKey: mergeKey, uid: client.peer.uid, startedAt: loop.now,
-      allowance: request.allowance(within: settings.downloads))
+      receipt: request.receipt ?? hits.nextReceipt(), id: id, request: request, url: url, mergeKey: mergeKey,
+      uid: client.peer.uid, startedAt: loop.now, allowance: request.allowance(within: settings.downloads))
     job.client = client
     job.owner = client
     job.claimant = client.claimant
@@ -82,8 +72,7 @@ final class FetchRequests: FetchPart {
   /// Another client may have used the receipt while the slot was being freed.
   private func begin(_ job: FetchJob, on client: ReplyPlace) {
     guard jobs[job.receipt] == nil else {
-      return client.refuse(
-        id: job.id, receipt: job.receipt, url: job.request.url, .duplicate(job.receipt))
+      return client.refuse(id: job.id, receipt: job.receipt, url: job.request.url, .duplicate(job.receipt))
     }
     jobs.begin(job, on: client)
     pipeline.begin(job)
@@ -92,13 +81,7 @@ final class FetchRequests: FetchPart {
   /// Makes all the checks that may refuse a request, before it has any effect.
   private func check(_ request: FetchRequest, from client: ReplyPlace) throws(WireError) {
     if let receipt = request.receipt { try jobs.checkIsFree(receipt, for: client.peer.uid) }
-    guard jobs.hasRoom(on: client, inSlot: request.slot) else {
-      throw .tooManyReceipts(limit: client.limits.receipts)
-    }
-    if let refusal = jobs.shares.refusal(
-      of: request.weight, from: client.claimant, client.limits)
-    {
-      throw refusal
-    }
+    guard jobs.hasRoom(on: client, inSlot: request.slot) else { throw .tooManyReceipts(limit: client.limits.receipts) }
+    if let refusal = jobs.shares.refusal(of: request.weight, from: client.claimant, client.limits) { throw refusal }
   }
 }

@@ -7,9 +7,7 @@ struct FetchRoute {
   private(set) var mergeKey: MergeKey
   private var redirects = 0
 
-  init(to mergeKey: MergeKey) {
-    self.mergeKey = mergeKey
-  }
+  init(to mergeKey: MergeKey) { self.mergeKey = mergeKey }
 
   var url: CanonicalURL { mergeKey.key.url }
 
@@ -17,16 +15,12 @@ struct FetchRoute {
   var finalURL: String? { redirects > 0 ? url.text : nil }
 
   /// Goes on to where the present hop redirects a user's request.
-  mutating func follow(
-    _ redirect: Redirect, uid: UInt32, atMost limit: Int
-  ) throws(WireError) {
+  mutating func follow(_ redirect: Redirect, uid: UInt32, atMost limit: Int) throws(WireError) {
     guard redirects < limit else { throw .tooManyRedirects(limit: limit) }
     do throws(URLProblem) {
       let target = try CanonicalURL.parse(redirect.target)
       mergeKey = mergeKey.redirected(to: target, by: redirect, uid: uid)
       redirects += 1
-    } catch {
-      throw .badRedirect(from: url.host, error)
-    }
+    } catch { throw .badRedirect(from: url.host, error) }
   }
 }

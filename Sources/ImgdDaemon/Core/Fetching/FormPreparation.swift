@@ -12,9 +12,7 @@ final class FormPreparation {
   private let answers: FetchAnswers
   private let loop: EventLoop
 
-  init(
-    renditions: Renditions, pictures: PictureTiers, answers: FetchAnswers, loop: EventLoop
-  ) {
+  init(renditions: Renditions, pictures: PictureTiers, answers: FetchAnswers, loop: EventLoop) {
     self.renditions = renditions
     self.pictures = pictures
     self.answers = answers
@@ -25,9 +23,7 @@ final class FormPreparation {
 
   /// Brings a picture into the form that a job wants; `then` is called once, unless the job ends before.
   func prepare(_ delivered: DeliveredImage, for job: FetchJob, then: @escaping Done) {
-    guard job.request.describe, delivered.placeholder == nil else {
-      return render(delivered, for: job, then: then)
-    }
+    guard job.request.describe, delivered.placeholder == nil else { return render(delivered, for: job, then: then) }
     let order = order(for: Rendition(.description), of: delivered.image, job)
     wait(job) { done in
       renditions.describe(order) { [unowned self] placeholder in
@@ -43,9 +39,9 @@ final class FormPreparation {
   func abandon(_ place: RenditionWork.Place) { renditions.leave(place) }
 
   private func render(_ delivered: DeliveredImage, for job: FetchJob, then: @escaping Done) {
-    guard let rendition = job.rendition, !delivered.isMade,
-      rendition.isNeeded(for: delivered.image.facts)
-    else { return store(delivered, for: job, then: then) }
+    guard let rendition = job.rendition, !delivered.isMade, rendition.isNeeded(for: delivered.image.facts) else {
+      return store(delivered, for: job, then: then)
+    }
     answers.tellPlaceholder(of: delivered, to: job)
     let order = order(for: rendition, of: delivered.image, job)
     wait(job) { done in
@@ -59,22 +55,17 @@ final class FormPreparation {
     }
   }
 
-  private func order(
-    for rendition: Rendition, of image: CachedImage, _ job: FetchJob
-  ) -> Renditions.Order {
+  private func order(for rendition: Rendition, of image: CachedImage, _ job: FetchJob) -> Renditions.Order {
     var tiers: Set<Tier> = []
     if job.request.keepsInMemory { tiers.insert(.memory) }
     if job.request.keepsOnDisk { tiers.insert(.disk) }
     return Renditions.Order(
-      rendition: rendition, original: image,
-      claim: DecodeClaim(of: job.request, by: job.claimant), tiers: tiers,
+      rendition: rendition, original: image, claim: DecodeClaim(of: job.request, by: job.claimant), tiers: tiers,
       countsAsUse: job.mode.counts)
   }
 
   /// Notes what a job waits for, unless it has come at once.
-  private func wait(
-    _ job: FetchJob, _ begin: (_ done: @escaping () -> Void) -> RenditionWork.Place?
-  ) {
+  private func wait(_ job: FetchJob, _ begin: (_ done: @escaping () -> Void) -> RenditionWork.Place?) {
     var isDone = false
     let place = begin {
       isDone = true
@@ -86,9 +77,9 @@ final class FormPreparation {
   private func store(_ delivered: DeliveredImage, for job: FetchJob, then: @escaping Done) {
     guard job.wantsPath, !delivered.image.isPixels else { return then(.image(delivered), nil) }
     job.waitingFor = .file
-    pictures.lendFile(
-      of: delivered.image, mayStore: job.request.keepsOnDisk, countsAsUse: job.mode.counts
-    ) { path in then(.image(delivered), path) }
+    pictures.lendFile(of: delivered.image, mayStore: job.request.keepsOnDisk, countsAsUse: job.mode.counts) { path in
+      then(.image(delivered), path)
+    }
   }
 }
 

@@ -124,7 +124,6 @@ extension FetchOutcome {
   /// The outcome as it may be kept for minutes: without one of the last descriptors.
   fileprivate var withoutReserve: FetchOutcome {
     guard case .image(let delivered) = self, delivered.image.takesReserve else { return self }
-    return .failure(
-      FetchFailure(error: .noDescriptor(SystemFailure("memfd_create", errno: EMFILE))))
+    return .failure(FetchFailure(error: .noDescriptor(SystemFailure("memfd_create", errno: EMFILE))))
   }
 }

@@ -20,8 +20,7 @@ final class MassEnding {
 
   init(
     upTo newest: UInt64, _ part: @escaping (_ number: UInt64, _ most: Int) -> Part,
-    where isMeant: @escaping (FetchJob) -> Bool = { _ in true },
-    end: @escaping (FetchJob) -> Void
+    where isMeant: @escaping (FetchJob) -> Bool = { _ in true }, end: @escaping (FetchJob) -> Void
   ) {
     self.newest = newest
     self.part = part
@@ -51,9 +50,7 @@ final class MassEnding {
     return true
   }
 
-  func endAll() {
-    while step() {}
-  }
+  func endAll() { while step() {} }
 
   private func endPass() -> Bool {
     guard !endsRunning else { return false }

@@ -48,14 +48,12 @@ final class PlainHits {
   }
 
   /// Answers a line of a known shape; false when it has to go the long way.
-  func answer(
-    _ line: Span<UInt8>, _ parts: LineShape.Parts, _ showing: FetchRequest.Showing,
-    to client: ReplyPlace
-  ) -> Bool {
+  func answer(_ line: Span<UInt8>, _ parts: LineShape.Parts, _ showing: FetchRequest.Showing, to client: ReplyPlace)
+    -> Bool
+  {
     let now = loop.now
     guard !jobs.isDraining, jobs.isUnknown(parts.receipt),
-      let image = memory.peekReady(line.extracting(parts.url), at: now),
-      let hit = hit(image, showing, for: client)
+      let image = memory.peekReady(line.extracting(parts.url), at: now), let hit = hit(image, showing, for: client)
     else { return false }
     count += 1
     commands.countCommand()
@@ -68,10 +66,8 @@ final class PlainHits {
   }
 
   /// Answers a hit that was found either way; the time that it took has been recorded.
-  @inline(__always)
-  func answer(
-    _ hit: PlainHit, id: Span<UInt8>, receipt: ReceiptID?, after nanoseconds: Int64,
-    to client: ReplyPlace
+  @inline(__always) func answer(
+    _ hit: PlainHit, id: Span<UInt8>, receipt: ReceiptID?, after nanoseconds: Int64, to client: ReplyPlace
   ) {
     let now = loop.now
     let receipt = receipt ?? receipts.next()
@@ -85,14 +81,10 @@ final class PlainHits {
 
   /// The hit for an image, as the request wants it shown. Nil if something has to be found out first, or if the client
   /// has to take earlier output first. A descriptor is attached to the line that is written next.
-  @inline(__always)
-  func hit(
-    _ image: CachedImage, _ showing: FetchRequest.Showing, for client: ReplyPlace
-  ) -> PlainHit? {
+  @inline(__always) func hit(_ image: CachedImage, _ showing: FetchRequest.Showing, for client: ReplyPlace) -> PlainHit?
+  {
     guard let facts = image.replyPieces else { return nil }
-    guard !showing.http, !showing.describe else {
-      return detailedHit(image, facts, showing, for: client)
-    }
+    guard !showing.http, !showing.describe else { return detailedHit(image, facts, showing, for: client) }
     switch showing.delivery {
     case .none: return PlainHit(image: image, facts: facts, ending: FetchLine.plainEnding)
     case .path:
@@ -100,8 +92,7 @@ final class PlainHits {
       return PlainHit(image: image, facts: facts, ending: FetchLine.ending(of: file))
     case .inline:
       guard !client.isFull, answers.mayBeInline(image) else { return nil }
-      return PlainHit(
-        image: image, facts: facts, ending: FetchLine.inlineEnding, isInline: true)
+      return PlainHit(image: image, facts: facts, ending: FetchLine.inlineEnding, isInline: true)
     case .fd:
       // Kept first: that may evict pictures, and a client that hears of it would get the descriptor with the event.
       let ending = pictures.lentEnding(of: image)
@@ -112,16 +103,11 @@ final class PlainHits {
   }
 
   /// Makes a hit that includes the origin's status and headers, or a placeholder.
-  @inline(never)
-  private func detailedHit(
-    _ image: CachedImage, _ facts: [UInt8], _ showing: FetchRequest.Showing,
-    for client: ReplyPlace
+  @inline(never) private func detailedHit(
+    _ image: CachedImage, _ facts: [UInt8], _ showing: FetchRequest.Showing, for client: ReplyPlace
   ) -> PlainHit? {
-    guard let delivered = DeliveredImage(ready: image, describing: showing.describe) else {
-      return nil
-    }
-    var line = PictureLine(
-      picture: ShownPicture(delivered, url: image.url.text, at: loop.now))
+    guard let delivered = DeliveredImage(ready: image, describing: showing.describe) else { return nil }
+    var line = PictureLine(picture: ShownPicture(delivered, url: image.url.text, at: loop.now))
     line.http = showing.http ? image.response : nil
     switch showing.delivery {
     case .none: break
@@ -136,15 +122,12 @@ final class PlainHits {
       line.content = .descriptor(LentPicture(image, among: pictures.purges))
     case .pixels: return nil
     }
-    return PlainHit(
-      image: image, facts: facts, ending: line.ending, isInline: showing.delivery == .inline)
+    return PlainHit(image: image, facts: facts, ending: line.ending, isInline: showing.delivery == .inline)
   }
 
   /// Attaches a descriptor to the line that is written next; false if the long way has to say why it cannot.
   private func attach(_ image: CachedImage, to client: ReplyPlace) -> Bool {
-    guard !client.isFull, let descriptor = try? pictures.openDescriptor(of: image) else {
-      return false
-    }
+    guard !client.isFull, let descriptor = try? pictures.openDescriptor(of: image) else { return false }
     client.attach(descriptor)
     return true
   }

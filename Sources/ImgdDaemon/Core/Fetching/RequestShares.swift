@@ -30,13 +30,9 @@ final class RequestShares {
 
   // MARK: Beginning and ending
 
-  func hold(_ job: FetchJob) {
-    change(job, by: 1)
-  }
+  func hold(_ job: FetchJob) { change(job, by: 1) }
 
-  func release(_ job: FetchJob) {
-    change(job, by: -1)
-  }
+  func release(_ job: FetchJob) { change(job, by: -1) }
 
   private func change(_ job: FetchJob, by sign: Int) {
     let weight = sign * job.weight

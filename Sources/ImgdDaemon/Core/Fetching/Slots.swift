@@ -61,15 +61,13 @@ struct Slots {
   }
 
   /// Hands out the fetches of a slot, which has none afterwards.
-  mutating func takeRunning(in name: String) -> JobRoll {
-    all[name]?.takeRunning() ?? JobRoll()
-  }
+  mutating func takeRunning(in name: String) -> JobRoll { all[name]?.takeRunning() ?? JobRoll() }
 }
 
 extension FetchRequest {
   /// Whether two requests for one URL would be answered alike.
   func hasSameOptions(as other: FetchRequest) -> Bool {
-    cache == other.cache && delivery == other.delivery && store == other.store
-      && rendition == other.rendition && describe == other.describe
+    cache == other.cache && delivery == other.delivery && store == other.store && rendition == other.rendition
+      && describe == other.describe
   }
 }

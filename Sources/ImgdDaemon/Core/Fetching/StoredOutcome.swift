@@ -14,7 +14,5 @@ extension FetchOutcome {
 
 extension MergeKey {
   /// The client's own condition, as far as it is for the cache.
-  fileprivate var condition: ClientCondition? {
-    headers.isEmpty ? nil : ClientCondition(sent, now: WallClock.seconds)
-  }
+  fileprivate var condition: ClientCondition? { headers.isEmpty ? nil : ClientCondition(sent, now: WallClock.seconds) }
 }

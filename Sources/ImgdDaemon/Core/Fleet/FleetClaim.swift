@@ -6,17 +6,13 @@ import ImgdSystem
 final class FleetClaim {
   let serial: UInt64
   /// The transfer that brings the picture; nil as long as there is none.
-  weak var download: MergedDownload? {
-    didSet { downloadSerial = download?.serial }
-  }
+  weak var download: MergedDownload? { didSet { downloadSerial = download?.serial } }
   private(set) var downloadSerial: UInt64?
   /// Runs out when the claim may have to be renewed.
   var renewal: Timer?
   private var seen = 0
 
-  init(serial: UInt64) {
-    self.serial = serial
-  }
+  init(serial: UInt64) { self.serial = serial }
 
   /// Whether anything has come from the origin since this was last asked.
   func takeProgress() -> Bool {

@@ -44,9 +44,7 @@ final class FleetClaims {
 
   /// Has a download fulfil a claim, unless either of them has another already.
   func attach(_ claim: FleetClaim, to download: MergedDownload) {
-    guard isOpen(claim.serial), claim.download == nil, ofDownloads[download.serial] == nil else {
-      return
-    }
+    guard isOpen(claim.serial), claim.download == nil, ofDownloads[download.serial] == nil else { return }
     ofDownloads[download.serial] = claim
     claim.download = download
   }
@@ -66,9 +64,7 @@ final class FleetClaims {
   }
 
   /// Gives all claims back, at the end.
-  func releaseAll() {
-    for claim in open.values { release(claim, removing: false) }
-  }
+  func releaseAll() { for claim in open.values { release(claim, removing: false) } }
 
   /// Closes a claim; returns whether it was open.
   private func close(_ claim: FleetClaim) -> Bool {
@@ -83,8 +79,7 @@ final class FleetClaims {
   /// False where it is of no use to them, or too large.
   func keep(_ image: CachedImage, of download: MergedDownload, since mark: FleetPosition) -> Bool {
     let lifetime = lifetime(of: image)
-    guard lifetime > .zero,
-      let record = StoredRecord(image, wall: WallClock.seconds, at: loop.now),
+    guard lifetime > .zero, let record = StoredRecord(image, wall: WallClock.seconds, at: loop.now),
       record.mostBytes + image.byteCount <= settings.fleet.maxObject
     else { return false }
     let claim = claim(of: download)

@@ -41,8 +41,8 @@ extension FleetPicture {
   func image(_ picture: PictureMeasures, for lookup: FleetLookup, at now: Instant) -> CachedImage? {
     let key = lookup.name.key
     return CachedImage.make(
-      record, key: key.key, payload: payload, facts: ImageFacts(picture),
-      sent: key.sent, vary: { key.outcome(of: $0) }, serial: lookup.serial,
-      checked: lookup.checked, stored: StoredMoment(age: age, now: now, nowWall: WallClock.seconds))
+      record, key: key.key, payload: payload, facts: ImageFacts(picture), sent: key.sent, vary: { key.outcome(of: $0) },
+      serial: lookup.serial, checked: lookup.checked,
+      stored: StoredMoment(age: age, now: now, nowWall: WallClock.seconds))
   }
 }

@@ -37,8 +37,8 @@ final class FleetLookups {
   private(set) var latency = LatencyHistogram()
 
   init(
-    _ fleet: any Fleet, claims: FleetClaims, history: PurgeHistory, pictures: PictureTiers,
-    turns: Turns, loop: EventLoop, settings: Configuration
+    _ fleet: any Fleet, claims: FleetClaims, history: PurgeHistory, pictures: PictureTiers, turns: Turns,
+    loop: EventLoop, settings: Configuration
   ) {
     self.fleet = fleet
     self.claims = claims
@@ -55,9 +55,7 @@ final class FleetLookups {
 
   /// Whether the picture is being looked for.
   func isUnderWay(_ key: MergeKey) -> Bool {
-    [.reading, .claiming, .replacing].contains {
-      byName[FleetLookup.Name(key: key, purpose: $0)] != nil
-    }
+    [.reading, .claiming, .replacing].contains { byName[FleetLookup.Name(key: key, purpose: $0)] != nil }
   }
 
   /// A place among those that wait for a look.
@@ -68,8 +66,8 @@ final class FleetLookups {
 
   /// Waits for a look that is under way, or begins one; `serial` gives a new one its number.
   func lookUp(
-    _ key: MergeKey, _ wish: PictureWish, _ digest: KeyDigest, claiming: Bool,
-    serial: () -> UInt64, then: @escaping (FleetFinding) -> Void
+    _ key: MergeKey, _ wish: PictureWish, _ digest: KeyDigest, claiming: Bool, serial: () -> UInt64,
+    then: @escaping (FleetFinding) -> Void
   ) -> Place {
     let name = FleetLookup.Name(key: key, purpose: claiming ? .claiming : .reading)
     return wait(for: name, wish, serial: serial, then: then) { [fleet] serial in
@@ -79,8 +77,8 @@ final class FleetLookups {
 
   /// Waits for the claim of what a look has found, in the same way.
   func claim(
-    _ stamp: UInt64, for key: MergeKey, _ wish: PictureWish, _ digest: KeyDigest,
-    serial: () -> UInt64, then: @escaping (FleetFinding) -> Void
+    _ stamp: UInt64, for key: MergeKey, _ wish: PictureWish, _ digest: KeyDigest, serial: () -> UInt64,
+    then: @escaping (FleetFinding) -> Void
   ) -> Place {
     let name = FleetLookup.Name(key: key, purpose: .replacing)
     return wait(for: name, wish, serial: serial, then: then) { [fleet] serial in
@@ -89,14 +87,11 @@ final class FleetLookups {
   }
 
   private func wait(
-    for name: FleetLookup.Name, _ wish: PictureWish, serial: () -> UInt64,
-    then: @escaping (FleetFinding) -> Void, order: (UInt64) -> Void
+    for name: FleetLookup.Name, _ wish: PictureWish, serial: () -> UInt64, then: @escaping (FleetFinding) -> Void,
+    order: (UInt64) -> Void
   ) -> Place {
-    if let lookup = byName[name] {
-      return Place(lookup: lookup, number: lookup.add(wish, then: then))
-    }
-    let lookup = FleetLookup(
-      serial: serial(), name: name, checked: pictures.purges.newest, at: loop.now)
+    if let lookup = byName[name] { return Place(lookup: lookup, number: lookup.add(wish, then: then)) }
+    let lookup = FleetLookup(serial: serial(), name: name, checked: pictures.purges.newest, at: loop.now)
     bySerial[lookup.serial] = lookup
     byName[name] = lookup
     let number = lookup.add(wish, then: then)
@@ -134,9 +129,7 @@ final class FleetLookups {
   /// Takes in an answer, with the picture that its bytes were recognised as.
   func receive(_ answer: FleetAnswer, _ picture: PictureMeasures?, for serial: UInt64) {
     guard let lookup = bySerial[serial] else {
-      if case .claimed = answer, !claims.isOpen(serial) {
-        fleet.release(serial: serial, removing: false)
-      }
+      if case .claimed = answer, !claims.isOpen(serial) { fleet.release(serial: serial, removing: false) }
       return
     }
     if !lookup.isHeld { latency.record((loop.now - lookup.begunAt).nanoseconds) }
@@ -171,16 +164,13 @@ final class FleetLookups {
     limit(lookup, to: Self.longestHold + settings.fleet.timeout)
   }
 
-  private func finding(
-    _ found: FleetPicture, _ picture: PictureMeasures?, for lookup: FleetLookup
-  ) -> FleetFinding {
+  private func finding(_ found: FleetPicture, _ picture: PictureMeasures?, for lookup: FleetLookup) -> FleetFinding {
     bytesRead += found.payload.count
     guard let picture, let image = found.image(picture, for: lookup, at: loop.now) else {
       unusable += 1
       return .replaceable(stamp: found.stamp)
     }
-    let verdict = history.verdict(
-      on: image.key, tags: image.tags, mark: found.mark, age: found.age)
+    let verdict = history.verdict(on: image.key, tags: image.tags, mark: found.mark, age: found.age)
     guard verdict != .purged, accepts(picture) else {
       misses += 1
       return .replaceable(stamp: found.stamp)

@@ -67,9 +67,7 @@ final class FleetOutbox {
   private var waitingForLog = 0
   private(set) var sent = 0
 
-  init(
-    _ fleet: any Fleet, history: PurgeHistory, disk: DiskTier, loop: EventLoop, timeout: Duration
-  ) {
+  init(_ fleet: any Fleet, history: PurgeHistory, disk: DiskTier, loop: EventLoop, timeout: Duration) {
     self.fleet = fleet
     self.history = history
     self.disk = disk
@@ -105,8 +103,7 @@ final class FleetOutbox {
     }
     if notes.damaged > 0 {
       Log.warning(
-        .purge,
-        "\(notes.damaged) purges for the fleet cannot be read any more: everything is marked stale on all hosts"
+        .purge, "\(notes.damaged) purges for the fleet cannot be read any more: everything is marked stale on all hosts"
       )
       let purge = FleetPurge.ofEverything(isSoft: true)
       history.addOwn(purge)
@@ -118,12 +115,9 @@ final class FleetOutbox {
   }
 
   /// All purges that should have a row.
-  var rows: [FleetPurge] {
-    items.values.filter(\.isKept).sorted { $0.serial < $1.serial }.map(\.purge)
-  }
+  var rows: [FleetPurge] { items.values.filter(\.isKept).sorted { $0.serial < $1.serial }.map(\.purge) }
 
-  @discardableResult
-  private func add(_ purge: FleetPurge, then: ((FleetSending) -> Void)?) -> Item {
+  @discardableResult private func add(_ purge: FleetPurge, then: ((FleetSending) -> Void)?) -> Item {
     serial += 1
     let item = Item(purge, serial: serial, then: then)
     items[purge.nonce] = item
@@ -145,8 +139,7 @@ final class FleetOutbox {
     guard items.count > Self.most || bytes > Self.mostBytes else { return false }
     let all = items.values.sorted { $0.serial < $1.serial }
     let purge = FleetPurge.ofEverything(isSoft: all.allSatisfy(\.purge.isSoft))
-    Log.warning(
-      .purge, "\(all.count) purges wait for the fleet's server: they become one of everything")
+    Log.warning(.purge, "\(all.count) purges wait for the fleet's server: they become one of everything")
     history.addOwn(purge)
     for item in all { history.settleOwn(item.purge.nonce) }
     (items, bytes, waitingForLog) = ([:], 0, 0)
@@ -241,8 +234,6 @@ final class FleetOutbox {
 
 extension FleetPurge {
   fileprivate static func ofEverything(isSoft: Bool) -> FleetPurge {
-    FleetPurge(
-      PurgeFilter(), isSoft: isSoft, askedAt: WallClock.seconds,
-      nonce: .random(in: 1 ... .max))
+    FleetPurge(PurgeFilter(), isSoft: isSoft, askedAt: WallClock.seconds, nonce: .random(in: 1 ... .max))
   }
 }

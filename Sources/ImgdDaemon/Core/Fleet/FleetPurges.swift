@@ -34,17 +34,12 @@ final class FleetPurges {
   /// No log has ever been read here: purges that are cut off before it is first read were missed.
   private var isFirstLog = false
 
-  init(
-    _ fleet: (any Fleet)?, disk: DiskTier, turns: Turns, loop: EventLoop,
-    settings: Configuration.Fleet
-  ) {
+  init(_ fleet: (any Fleet)?, disk: DiskTier, turns: Turns, loop: EventLoop, settings: Configuration.Fleet) {
     let history = PurgeHistory(loop: loop)
     self.fleet = fleet
     self.disk = disk
     self.history = history
-    outbox = fleet.map {
-      FleetOutbox($0, history: history, disk: disk, loop: loop, timeout: settings.timeout)
-    }
+    outbox = fleet.map { FleetOutbox($0, history: history, disk: disk, loop: loop, timeout: settings.timeout) }
     applied = HeardPurges(disk: disk, turns: turns, loop: loop)
     guard fleet != nil else { return }
     disk.onFleetNotes = { [unowned self] in receive($0) }
@@ -52,10 +47,7 @@ final class FleetPurges {
   }
 
   /// Begins a purge of all tiers; set once by the composition.
-  var begin:
-    (PurgeFilter, _ isSoft: Bool, _ then: @escaping () -> Void)
-      -> HeardPurges.Step?
-  {
+  var begin: (PurgeFilter, _ isSoft: Bool, _ then: @escaping () -> Void) -> HeardPurges.Step? {
     get { applied.begin }
     set { applied.begin = newValue }
   }
@@ -81,16 +73,13 @@ final class FleetPurges {
   /// without a fleet.
   func note(_ filter: PurgeFilter, isSoft: Bool) -> FleetPurge? {
     guard fleet != nil else { return nil }
-    let purge = FleetPurge(
-      filter, isSoft: isSoft, askedAt: WallClock.seconds, nonce: .random(in: 1 ... .max))
+    let purge = FleetPurge(filter, isSoft: isSoft, askedAt: WallClock.seconds, nonce: .random(in: 1 ... .max))
     history.addOwn(purge)
     return purge
   }
 
   /// Sends a purge that is in force here.
-  func send(_ purge: FleetPurge, then: @escaping (FleetSending) -> Void) {
-    outbox?.send(purge, then: then)
-  }
+  func send(_ purge: FleetPurge, then: @escaping (FleetSending) -> Void) { outbox?.send(purge, then: then) }
 
   // MARK: Notes
 
@@ -146,9 +135,7 @@ final class FleetPurges {
     isFirstLog = generation == nil && loss == nil
     generation = join.generation
     history.begin(join)
-    let start =
-      join.last == 0
-      ? FleetPosition(generation: join.generation, number: 0, nonce: 0) : nil
+    let start = join.last == 0 ? FleetPosition(generation: join.generation, number: 0, nonce: 0) : nil
     if let loss {
       noteGap(loss, at: start)
       outbox?.sendUnheardAgain()
@@ -169,14 +156,12 @@ final class FleetPurges {
     let isOwn = outbox?.wasHeard(heard.purge.nonce) ?? false
     guard heard.number > through else { return }
     if isFirstLog, heard.number > 1 {
-      noteGap(
-        "the log's first purges have been cut off, and no earlier place in it is known", at: nil)
+      noteGap("the log's first purges have been cut off, and no earlier place in it is known", at: nil)
     }
     isFirstLog = false
     through = heard.number
     if !isOwn { self.heard += 1 }
-    let position = FleetPosition(
-      generation: generation, number: heard.number, nonce: heard.purge.nonce)
+    let position = FleetPosition(generation: generation, number: heard.number, nonce: heard.purge.nonce)
     applied.add(heard, at: position, isOwn: isOwn)
     guard applied.giveUpIfTooMany() else { return }
     gaps += 1

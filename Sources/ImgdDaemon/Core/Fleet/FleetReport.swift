@@ -15,8 +15,6 @@ struct FleetReport: Sendable {
     picture =
       if case .looked(_, .found(let found)) = event {
         found.payload.withBytes { bytes in try? PictureProbe.recognise(bytes) }
-      } else {
-        nil
-      }
+      } else { nil }
   }
 }

@@ -41,8 +41,8 @@ final class FleetTier {
   private var secondsAhead: Int64 = 0
 
   init(
-    _ fleet: (any Fleet)?, history: PurgeHistory, pictures: PictureTiers, downloader: Downloader,
-    turns: Turns, loop: EventLoop, settings: Configuration
+    _ fleet: (any Fleet)?, history: PurgeHistory, pictures: PictureTiers, downloader: Downloader, turns: Turns,
+    loop: EventLoop, settings: Configuration
   ) {
     self.history = history
     self.pictures = pictures
@@ -50,8 +50,7 @@ final class FleetTier {
     parts = fleet.map { fleet in
       let claims = FleetClaims(fleet, loop: loop, settings: settings)
       let lookups = FleetLookups(
-        fleet, claims: claims, history: history, pictures: pictures, turns: turns, loop: loop,
-        settings: settings)
+        fleet, claims: claims, history: history, pictures: pictures, turns: turns, loop: loop, settings: settings)
       return Parts(lookups: lookups, claims: claims)
     }
   }
@@ -64,18 +63,15 @@ final class FleetTier {
   // MARK: Looking in
 
   /// The state, if something is wrong; its reason names the server and is not for everybody.
-  var trouble: String? {
-    state.phase != .ok && state.reason != nil ? state.phase.rawValue : nil
-  }
+  var trouble: String? { state.phase != .ok && state.reason != nil ? state.phase.rawValue : nil }
 
   var counts: Counts {
     guard let parts else { return Counts() }
     let (lookups, claims) = (parts.lookups, parts.claims)
     return Counts(
-      hits: lookups.hits, misses: lookups.misses, waits: lookups.waits,
-      timeouts: lookups.timeouts, stores: claims.stores, refused: claims.refused,
-      overtaken: claims.overtaken, invalid: lookups.unusable, bytesRead: lookups.bytesRead,
-      bytesStored: claims.bytesStored)
+      hits: lookups.hits, misses: lookups.misses, waits: lookups.waits, timeouts: lookups.timeouts,
+      stores: claims.stores, refused: claims.refused, overtaken: claims.overtaken, invalid: lookups.unusable,
+      bytesRead: lookups.bytesRead, bytesStored: claims.bytesStored)
   }
 
   /// The bytes of the pictures that are on their way to the server.
@@ -90,35 +86,28 @@ final class FleetTier {
   // MARK: Looking
 
   /// Looks for what is wanted; `then` is called later. Nil where that is of no use, and nothing was begun.
-  func lookUp(
-    _ key: MergeKey, _ wish: PictureWish, then: @escaping (FleetFinding) -> Void
-  ) -> FleetLookups.Place? {
+  func lookUp(_ key: MergeKey, _ wish: PictureWish, then: @escaping (FleetFinding) -> Void) -> FleetLookups.Place? {
     guard let lookups = readable, wish.mode.counts, wish.mode.usesUnconfirmed || wish.isRefresh,
       let digest = key.digestForAll
     else { return nil }
     let claims = wish.mode != .onlyIfCached
     if claims, downloader.hasShare(for: key, wish.mode) { return nil }
     return lookups.lookUp(
-      key, wish, digest, claiming: claims && state.phase == .ok,
-      serial: downloader.nextSerial, then: then)
+      key, wish, digest, claiming: claims && state.phase == .ok, serial: downloader.nextSerial, then: then)
   }
 
   /// Claims what a look has found, which is then confirmed or fetched again. Nil for the same reasons.
-  func claim(
-    _ stamp: UInt64, for key: MergeKey, _ wish: PictureWish,
-    then: @escaping (FleetFinding) -> Void
-  ) -> FleetLookups.Place? {
+  func claim(_ stamp: UInt64, for key: MergeKey, _ wish: PictureWish, then: @escaping (FleetFinding) -> Void)
+    -> FleetLookups.Place?
+  {
     guard let lookups = readable, state.phase == .ok, !downloader.hasShare(for: key, wish.mode),
       let digest = key.digestForAll
     else { return nil }
-    return lookups.claim(
-      stamp, for: key, wish, digest, serial: downloader.nextSerial, then: then)
+    return lookups.claim(stamp, for: key, wish, digest, serial: downloader.nextSerial, then: then)
   }
 
   /// Nothing can be used while it is not known what was purged.
-  private var readable: FleetLookups? {
-    state.isReadable && history.position != nil ? parts?.lookups : nil
-  }
+  private var readable: FleetLookups? { state.isReadable && history.position != nil ? parts?.lookups : nil }
 
   func isLooking(for key: MergeKey) -> Bool { parts?.lookups.isUnderWay(key) == true }
 
@@ -127,8 +116,7 @@ final class FleetTier {
 
   /// Keeps a picture that is being shown, in the tiers in which it is wanted.
   func rise(_ found: FleetFound) {
-    guard !found.hasRisen, !found.tiers.isEmpty,
-      pictures.memory.peek(found.image.key)?.serial ?? 0 < found.image.serial
+    guard !found.hasRisen, !found.tiers.isEmpty, pictures.memory.peek(found.image.key)?.serial ?? 0 < found.image.serial
     else { return }
     found.hasRisen = true
     pictures.keep(found.image, wanted: found.tiers, in: Set(Tier.allCases))
@@ -147,27 +135,21 @@ final class FleetTier {
   func keep(_ image: CachedImage, of download: MergedDownload) {
     guard !download.isPurged else { return giveUp(download) }
     guard let claims = parts?.claims, state.phase == .ok, let mark = download.mark,
-      download.mergeKey.digestForAll != nil, image.key == download.mergeKey.key,
-      image.freshness.refusal == nil,
-      download.wishes.contains(where: \.keepsInFleet),
-      claims.keep(image, of: download, since: mark)
+      download.mergeKey.digestForAll != nil, image.key == download.mergeKey.key, image.freshness.refusal == nil,
+      download.wishes.contains(where: \.keepsInFleet), claims.keep(image, of: download, since: mark)
     else { return remove(download) }
   }
 
   /// Gives back the claim, if any, of a download that brings no picture for everybody.
   func giveUp(_ download: MergedDownload) {
-    if let claim = parts?.claims.claim(of: download) {
-      parts?.claims.release(claim, removing: false)
-    }
+    if let claim = parts?.claims.claim(of: download) { parts?.claims.release(claim, removing: false) }
   }
 
   /// Removes what the server has, which is no longer right, and gives back the claim of the download, if any.
   func remove(_ download: MergedDownload) {
     if let claim = parts?.claims.claim(of: download) {
       parts?.claims.release(claim, removing: true)
-    } else if state.phase == .ok, history.position != nil,
-      let digest = download.mergeKey.digestForAll
-    {
+    } else if state.phase == .ok, history.position != nil, let digest = download.mergeKey.digestForAll {
       parts?.claims.remove(digest)
     }
   }
@@ -184,8 +166,7 @@ final class FleetTier {
     case .state(let state):
       self.state = state
       journal.note(state)
-    case .looked(let serial, let answer):
-      parts.lookups.receive(answer, report.picture, for: serial)
+    case .looked(let serial, let answer): parts.lookups.receive(answer, report.picture, for: serial)
     case .stored(let serial, let end): parts.claims.receive(end, for: serial)
     case .defect(_, let defect):
       parts.lookups.noteDefect()
@@ -198,7 +179,5 @@ final class FleetTier {
 
 extension MergeKey {
   /// The digest under which other hosts find the picture; nil for a picture that is not for everybody.
-  var digestForAll: KeyDigest? {
-    credentialNames.isEmpty && key.scope == nil && !hasCondition ? key.digest : nil
-  }
+  var digestForAll: KeyDigest? { credentialNames.isEmpty && key.scope == nil && !hasCondition ? key.digest : nil }
 }

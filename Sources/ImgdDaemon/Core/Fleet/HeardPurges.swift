@@ -16,9 +16,7 @@ final class HeardPurges {
   typealias Step = () -> Bool
 
   /// Begins a purge of all tiers; the last closure is called when it is durable. Set once by the composition.
-  var begin: (PurgeFilter, _ isSoft: Bool, _ then: @escaping () -> Void) -> Step? = { _, _, _ in
-    nil
-  }
+  var begin: (PurgeFilter, _ isSoft: Bool, _ then: @escaping () -> Void) -> Step? = { _, _, _ in nil }
 
   private final class Item {
     /// Nil for a purge that has been carried out here already.
@@ -29,9 +27,7 @@ final class HeardPurges {
     let position: FleetPosition?
     var isDone = false
 
-    init(
-      _ filter: PurgeFilter?, isSoft: Bool, askedAt: Instant, position: FleetPosition?
-    ) {
+    init(_ filter: PurgeFilter?, isSoft: Bool, askedAt: Instant, position: FleetPosition?) {
       self.filter = filter
       self.isSoft = isSoft
       self.askedAt = askedAt
@@ -65,15 +61,11 @@ final class HeardPurges {
   func add(_ heard: HeardPurge, at position: FleetPosition, isOwn: Bool) {
     let purge = heard.purge
     append(
-      Item(
-        isOwn ? nil : purge.filter, isSoft: purge.isSoft, askedAt: loop.now.before(heard.age),
-        position: position))
+      Item(isOwn ? nil : purge.filter, isSoft: purge.isSoft, askedAt: loop.now.before(heard.age), position: position))
   }
 
   /// Notes a place in the log before its first purge.
-  func add(_ position: FleetPosition) {
-    append(Item(nil, isSoft: false, askedAt: loop.now, position: position))
-  }
+  func add(_ position: FleetPosition) { append(Item(nil, isSoft: false, askedAt: loop.now, position: position)) }
 
   /// Has everything confirmed before it is shown again.
   func markEverything(at position: FleetPosition? = nil) {
@@ -90,9 +82,7 @@ final class HeardPurges {
   }
 
   /// Writes down again how far it has come.
-  func keepPosition() {
-    if let position { disk.keepFleetPosition(position) }
-  }
+  func keepPosition() { if let position { disk.keepFleetPosition(position) } }
 
   // MARK: Turns
 
@@ -119,9 +109,7 @@ final class HeardPurges {
     }
     begun.append(item)
     current = item.filter.flatMap { filter in
-      begin(filter.aged(since: item.askedAt, at: loop.now), item.isSoft) { [unowned self] in
-        endPurge(item)
-      }
+      begin(filter.aged(since: item.askedAt, at: loop.now), item.isSoft) { [unowned self] in endPurge(item) }
     }
     if item.filter == nil { endPurge(item) }
     return true

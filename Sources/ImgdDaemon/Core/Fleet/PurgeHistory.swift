@@ -46,14 +46,10 @@ final class PurgeHistory {
   /// Purges of this host up to this number are in the log.
   private var ownFloor: UInt64 = 0
 
-  init(loop: EventLoop) {
-    self.loop = loop
-  }
+  init(loop: EventLoop) { self.loop = loop }
 
   /// The memory that it takes, roughly.
-  var bytes: Int {
-    table.bytes + ownTable.bytes + entryBytes + own.count * MemoryLayout<OwnEntry>.stride
-  }
+  var bytes: Int { table.bytes + ownTable.bytes + entryBytes + own.count * MemoryLayout<OwnEntry>.stride }
 
   /// How many purges are known one by one, and how many filters they are kept as.
   var counts: (purges: Int, filters: Int) { (entries.count, table.count) }
@@ -68,8 +64,7 @@ final class PurgeHistory {
     guard !goesOn else { return }
     generation = join.generation
     forgetLog(upTo: 0)
-    position =
-      join.last == 0 ? FleetPosition(generation: generation, number: 0, nonce: 0) : nil
+    position = join.last == 0 ? FleetPosition(generation: generation, number: 0, nonce: 0) : nil
   }
 
   /// Takes in a purge of the log.
@@ -110,8 +105,7 @@ final class PurgeHistory {
     lastOwn += 1
     own.append(OwnEntry(nonce: purge.nonce, filter: purge.filter, number: lastOwn))
     ownTable.add(
-      purge.filter, isSoft: purge.isSoft, number: lastOwn,
-      storedBefore: limit(of: purge.filter, askedAt: loop.now))
+      purge.filter, isSoft: purge.isSoft, number: lastOwn, storedBefore: limit(of: purge.filter, askedAt: loop.now))
   }
 
   /// Notes that a purge is in the log, or that another one stands for it. It may go on counting until the earlier ones
@@ -128,15 +122,12 @@ final class PurgeHistory {
   // MARK: Questions
 
   /// What becomes of a picture that was fetched when `mark` was the last purge, and stored `age` ago.
-  func verdict(
-    on key: CacheKey, tags: [String], mark: FleetPosition, age: Duration
-  ) -> PurgeVerdict {
+  func verdict(on key: CacheKey, tags: [String], mark: FleetPosition, age: Duration) -> PurgeVerdict {
     let storedAt = loop.now.before(age)
     let isOfLog = isOfLog(mark)
     let own = ownTable.verdict(on: key, tags: tags, after: ownFloor, storedAt: storedAt)
     // For a picture with another history, every purge that is known may be a later one.
-    let heard = table.verdict(
-      on: key, tags: tags, after: isOfLog ? mark.number : 0, storedAt: storedAt)
+    let heard = table.verdict(on: key, tags: tags, after: isOfLog ? mark.number : 0, storedAt: storedAt)
     switch (own, heard) {
     case (.purged, _), (_, .purged): return .purged
     case (.untouched, .untouched): return isOfLog ? .untouched : .stale
@@ -148,9 +139,7 @@ final class PurgeHistory {
   private func isOfLog(_ mark: FleetPosition) -> Bool {
     guard position != nil, mark.generation == generation, mark.number >= floor else { return false }
     let place = mark.number - floor
-    guard place > 0, place <= entries.count, let entry = entries[Int(place) - 1] else {
-      return true
-    }
+    guard place > 0, place <= entries.count, let entry = entries[Int(place) - 1] else { return true }
     return entry.nonce == mark.nonce
   }
 }

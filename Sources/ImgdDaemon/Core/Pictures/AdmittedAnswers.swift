@@ -30,9 +30,7 @@ extension MergeKey {
     return sharedKey
   }
 
-  private var sharing: CredentialSharing? {
-    sharedKey == nil ? nil : CredentialSharing(credentialNames)
-  }
+  private var sharing: CredentialSharing? { sharedKey == nil ? nil : CredentialSharing(credentialNames) }
 }
 
 /// Of two images that both fit, the one that came later (RFC 9111, 4).

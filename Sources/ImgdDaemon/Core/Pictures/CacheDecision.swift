@@ -58,9 +58,7 @@ extension CacheMode {
   var counts: Bool { self != .peek }
 
   /// Decides about a stored picture, or about none.
-  func decision(
-    on stored: StoredState?, rules: FreshnessRules = FreshnessRules()
-  ) -> CacheDecision {
+  func decision(on stored: StoredState?, rules: FreshnessRules = FreshnessRules()) -> CacheDecision {
     guard let stored else { return isForStored ? .refuse : .load }
     switch self {
     case .reload, .noStore: return .load
@@ -68,8 +66,7 @@ extension CacheMode {
       guard stored.isOpen else { return isForStored ? .refuse : .confirm(mayFallBack: false) }
       return stored.isUsable ? .use : .useStale
     case .noCache:
-      let mayFallBack =
-        stored.isPromisedUnchanged || stored.mayStandIn(for: stored.staleIfError)
+      let mayFallBack = stored.isPromisedUnchanged || stored.mayStandIn(for: stored.staleIfError)
       return .confirm(mayFallBack: mayFallBack)
     case .default_: return byProtocol(stored, rules)
     }

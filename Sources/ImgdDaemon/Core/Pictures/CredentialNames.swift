@@ -10,14 +10,11 @@ struct CredentialNames {
   /// Names that the operator adds, in lower case.
   private let further: Set<String>
 
-  init(_ http: Configuration.HTTP) {
-    further = Set(http.credentialFields)
-  }
+  init(_ http: Configuration.HTTP) { further = Set(http.credentialFields) }
 
   /// Whether a lower-case name is one of them.
   func contains(_ name: String) -> Bool {
-    Self.standard.contains(name) || further.contains(name)
-      || name.hasPrefix("proxy-") || name.contains("auth")
+    Self.standard.contains(name) || further.contains(name) || name.hasPrefix("proxy-") || name.contains("auth")
       || Self.endings.contains { name.hasSuffix($0) }
   }
 }

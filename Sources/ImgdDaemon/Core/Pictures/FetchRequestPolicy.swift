@@ -7,8 +7,7 @@ extension FetchRequest {
   /// Whether a hit is found by URL and identifier alone, and shown without a decoder.
   var isPlain: Bool {
     wait && !detach && !events && delivery != .pixels
-      && (cache == .default_ || cache == .forceCache || cache == .onlyIfCached)
-      && (!hasExtras || extras.leavesHits)
+      && (cache == .default_ || cache == .forceCache || cache == .onlyIfCached) && (!hasExtras || extras.leavesHits)
   }
 
   /// The variant of a plain request: its user's own, where it has an identifier.
@@ -21,8 +20,7 @@ extension FetchRequest {
 
   /// What its transfer may take, within what every transfer may.
   func allowance(within limits: Configuration.Downloads) -> PictureWish.Allowance {
-    PictureWish.Allowance(
-      bytes: min(maxBytes ?? limits.maxBytes, limits.maxBytes), time: timeout ?? limits.timeout)
+    PictureWish.Allowance(bytes: min(maxBytes ?? limits.maxBytes, limits.maxBytes), time: timeout ?? limits.timeout)
   }
 
   /// Whether the memory tier may keep the picture.
@@ -60,9 +58,7 @@ extension FetchRequest {
 extension FetchExtras {
   /// Whether hits are found and shown as they are without these fields: the others are about downloads, and about
   /// decoders.
-  fileprivate var leavesHits: Bool {
-    slot == nil && headers.isEmpty && form == PictureForm() && maxBytes == nil
-  }
+  fileprivate var leavesHits: Bool { slot == nil && headers.isEmpty && form == PictureForm() && maxBytes == nil }
 }
 
 extension Delivery {

@@ -22,8 +22,8 @@ struct MergeKey: Hashable {
   private let headersHash: Int
 
   init(
-    key: CacheKey, owner: KeyVariant?, headers: [HeaderField],
-    credentialNames: Set<String> = [], isAfterPublic: Bool = false
+    key: CacheKey, owner: KeyVariant?, headers: [HeaderField], credentialNames: Set<String> = [],
+    isAfterPublic: Bool = false
   ) {
     self.key = key
     self.owner = owner
@@ -42,12 +42,9 @@ struct MergeKey: Hashable {
   }
 
   static func == (left: MergeKey, right: MergeKey) -> Bool {
-    left.headersHash == right.headersHash && left.key == right.key
-      && left.credentialNames == right.credentialNames
+    left.headersHash == right.headersHash && left.key == right.key && left.credentialNames == right.credentialNames
       && left.isAfterPublic == right.isAfterPublic
-      && left.headers.elementsEqual(right.headers) {
-        sameBytes($0.name, $1.name) && sameBytes($0.value, $1.value)
-      }
+      && left.headers.elementsEqual(right.headers) { sameBytes($0.name, $1.name) && sameBytes($0.value, $1.value) }
   }
 
   func hash(into hasher: inout Hasher) {
@@ -64,8 +61,8 @@ struct MergeKey: Hashable {
   var unconditional: MergeKey {
     guard hasCondition else { return self }
     return MergeKey(
-      key: key, owner: owner, headers: headers.filter { !Self.isCondition($0.name) },
-      credentialNames: credentialNames, isAfterPublic: isAfterPublic)
+      key: key, owner: owner, headers: headers.filter { !Self.isCondition($0.name) }, credentialNames: credentialNames,
+      isAfterPublic: isAfterPublic)
   }
 
   /// The headers that the clients sent along.
@@ -82,22 +79,14 @@ extension MergeKey {
   /// The identity of a request that is not plain, or whose picture is not known to be there.
   ///
   /// `digest` belongs to the key, where it has been computed.
-  init(
-    _ request: FetchRequest, _ url: CanonicalURL, uid: UInt32, credentials: CredentialNames,
-    digest: KeyDigest?
-  ) {
-    let headers = request.headers.map { HeaderField($0.name.lowercased(), $0.value) }
-      .sorted { $0.name < $1.name }
+  init(_ request: FetchRequest, _ url: CanonicalURL, uid: UInt32, credentials: CredentialNames, digest: KeyDigest?) {
+    let headers = request.headers.map { HeaderField($0.name.lowercased(), $0.value) }.sorted { $0.name < $1.name }
     let names = Set(headers.map { $0.name }.filter(credentials.contains))
     let parts = KeyParts(headers, names, identifier: request.identifier, uid: uid)
     let key =
       if let digest, headers.isEmpty {
-        CacheKey(
-          url: url, identifier: request.identifier, variant: parts.variant, knownDigest: digest)
-      } else {
-        CacheKey(
-          url: url, identifier: request.identifier, variant: parts.variant, scope: parts.scope)
-      }
+        CacheKey(url: url, identifier: request.identifier, variant: parts.variant, knownDigest: digest)
+      } else { CacheKey(url: url, identifier: request.identifier, variant: parts.variant, scope: parts.scope) }
     let owner = KeyVariant(identifier: request.identifier, uid: uid)
     self.init(key: key, owner: owner, headers: headers, credentialNames: names)
   }
@@ -108,16 +97,12 @@ extension MergeKey {
   func redirected(to target: CanonicalURL, by redirect: Redirect, uid: UInt32) -> MergeKey {
     let isSameOrigin = target.hasSameOrigin(as: key.url)
     let headers =
-      isSameOrigin
-      ? self.headers
-      : self.headers.filter { !credentialNames.contains($0.name) && $0.name != "referer" }
+      isSameOrigin ? self.headers : self.headers.filter { !credentialNames.contains($0.name) && $0.name != "referer" }
     let names = isSameOrigin ? credentialNames : []
     let parts = KeyParts(headers, names, identifier: key.identifier, uid: uid)
     return MergeKey(
-      key: CacheKey(
-        url: target, identifier: key.identifier, variant: parts.variant, scope: parts.scope),
-      owner: owner, headers: headers, credentialNames: names,
-      isAfterPublic: isAfterPublic || redirect.isFromPublicAddress)
+      key: CacheKey(url: target, identifier: key.identifier, variant: parts.variant, scope: parts.scope), owner: owner,
+      headers: headers, credentialNames: names, isAfterPublic: isAfterPublic || redirect.isFromPublicAddress)
   }
 }
 

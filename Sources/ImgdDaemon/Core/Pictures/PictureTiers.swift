@@ -26,14 +26,11 @@ final class PictureTiers {
   /// Called when a purge has removed pictures from memory: no copy may be left elsewhere either.
   var onMemoryPurge: () -> Void = {}
 
-  init(
-    disk: DiskTier, hub: EventHub, turns: Turns, loop: EventLoop, settings: Configuration
-  ) {
+  init(disk: DiskTier, hub: EventHub, turns: Turns, loop: EventLoop, settings: Configuration) {
     purges = disk.purges
     memory = MemoryTier(limits: MemoryTier.Limits(settings.memory), purges: purges)
     self.disk = disk
-    answers = RememberedAnswers(
-      purges: purges, turns: turns, loop: loop, settings: settings.memory)
+    answers = RememberedAnswers(purges: purges, turns: turns, loop: loop, settings: settings.memory)
     variants = Variants(memory: memory, disk: disk, turns: turns)
     self.hub = hub
     self.turns = turns
@@ -43,9 +40,7 @@ final class PictureTiers {
 
   func apply(_ settings: Configuration) {
     // Each failure was given its time when it was noted, but a new rule has to apply at once.
-    if settings.http.negativeFreshness != self.settings.http.negativeFreshness {
-      answers.removeAll()
-    }
+    if settings.http.negativeFreshness != self.settings.http.negativeFreshness { answers.removeAll() }
     answers.apply(settings)
     self.settings = settings
     limitMemory()
@@ -73,12 +68,9 @@ final class PictureTiers {
   func readyImage(for request: FetchRequest, uid: UInt32) -> CachedImage? {
     guard
       let image = memory.readyImage(
-        for: request.url, identifier: request.identifier,
-        variant: request.plainVariant(of: uid), at: loop.now)
+        for: request.url, identifier: request.identifier, variant: request.plainVariant(of: uid), at: loop.now)
     else { return nil }
-    if image.replyPieces == nil {
-      noteEviction(memory.keepReply(ShownPicture.preparedFields(of: image), with: image))
-    }
+    if image.replyPieces == nil { noteEviction(memory.keepReply(ShownPicture.preparedFields(of: image), with: image)) }
     return image
   }
 
@@ -91,19 +83,15 @@ final class PictureTiers {
 
   /// A fresh picture on disk for which the tier has at hand all that the answer needs; it rises into memory after the
   /// answer.
-  func readyHit(
-    for request: FetchRequest, _ digest: KeyDigest, uid: UInt32
-  ) -> ReadyHit? {
+  func readyHit(for request: FetchRequest, _ digest: KeyDigest, uid: UInt32) -> ReadyHit? {
     let variant = request.plainVariant(of: uid)
     guard !request.http, let form = form(of: request.delivery),
       !memory.holds(request.url, identifier: request.identifier, variant: variant),
-      let hit = disk.readyHit(
-        digest, of: request.url, identifier: request.identifier, as: form)
+      let hit = disk.readyHit(digest, of: request.url, identifier: request.identifier, as: form)
     else { return nil }
     memory.noteMiss()
     if request.keepsInMemory, let url = try? CanonicalURL.parse(request.url) {
-      let key = CacheKey(
-        url: url, identifier: request.identifier, variant: variant, knownDigest: digest)
+      let key = CacheKey(url: url, identifier: request.identifier, variant: variant, knownDigest: digest)
       raise(key, bytes: hit.details.bytes)
     }
     return hit
@@ -131,15 +119,10 @@ final class PictureTiers {
   /// request, or the one under its own key. `counts` is false for a look that does not count as a look-up.
   ///
   /// `rise` turns what is found into what the request sees.
-  func find(
-    _ key: MergeKey, counts: Bool, then: @escaping (Sighting?) -> Void
-  ) -> Look<Sighting?> {
+  func find(_ key: MergeKey, counts: Bool, then: @escaping (Sighting?) -> Void) -> Look<Sighting?> {
     guard let shared = key.shared else { return findOne(key, counts: counts, then: then) }
-    if let image = inMemory(key), !isOutdated(image, for: key) {
-      return .now(.inMemory(image))
-    }
-    return findOne(shared, counts: counts) { [unowned self] in then(chosen($0, for: key)) }
-      .map { chosen($0, for: key) }
+    if let image = inMemory(key), !isOutdated(image, for: key) { return .now(.inMemory(image)) }
+    return findOne(shared, counts: counts) { [unowned self] in then(chosen($0, for: key)) }.map { chosen($0, for: key) }
   }
 
   /// The answer for everybody that was looked for, or a newer one that is for a request's credentials alone.
@@ -148,9 +131,7 @@ final class PictureTiers {
     return newer(inMemory(key), shared).map { .onDisk($0) }
   }
 
-  private func findOne(
-    _ key: MergeKey, counts: Bool, then: @escaping (Sighting?) -> Void
-  ) -> Look<Sighting?> {
+  private func findOne(_ key: MergeKey, counts: Bool, then: @escaping (Sighting?) -> Void) -> Look<Sighting?> {
     let own = { [unowned self] in findOwn(key, counts: counts, then: then) }
     let look = variants.find(key, counts: counts) { sighting in
       if sighting == nil { own().passOn(to: then) } else { then(sighting) }
@@ -160,9 +141,7 @@ final class PictureTiers {
   }
 
   /// Looks for the picture under a request's own key.
-  private func findOwn(
-    _ key: MergeKey, counts: Bool, then: @escaping (Sighting?) -> Void
-  ) -> Look<Sighting?> {
+  private func findOwn(_ key: MergeKey, counts: Bool, then: @escaping (Sighting?) -> Void) -> Look<Sighting?> {
     if let image = underOwnKey(key) { return .now(.inMemory(image)) }
     if counts { memory.noteMiss() }
     let sighting = { (image: CachedImage?) in image.map { Sighting.onDisk($0) } }
@@ -171,12 +150,8 @@ final class PictureTiers {
 
   /// Takes a picture from disk into memory, unless it, or a newer one, has got there in the meantime.
   func rise(_ sighting: Sighting?, for key: MergeKey, keeping: Bool) -> DeliveredImage? {
-    if case .inMemory(let image) = sighting {
-      return DeliveredImage(image: image, source: .memory)
-    }
-    if let image = risen(sighting, for: key) {
-      return DeliveredImage(image: image, source: .memory)
-    }
+    if case .inMemory(let image) = sighting { return DeliveredImage(image: image, source: .memory) }
+    if let image = risen(sighting, for: key) { return DeliveredImage(image: image, source: .memory) }
     guard let image = sighting?.image, key.admits(image) else { return nil }
     if keeping { keepInMemory(image) }
     return DeliveredImage(image: image, source: .disk)
@@ -215,9 +190,7 @@ final class PictureTiers {
   func describe(_ image: CachedImage, as description: [UInt8]) {
     noteEviction(memory.describe(image, as: description))
     // It may still be on its way to the disk.
-    disk.whenSettled(image) { [unowned self] in
-      if disk.holds(image) { disk.renew(image, countsAsUse: false) }
-    }
+    disk.whenSettled(image) { [unowned self] in if disk.holds(image) { disk.renew(image, countsAsUse: false) } }
   }
 
   // MARK: Files
@@ -231,11 +204,8 @@ final class PictureTiers {
   /// The end of a line with the picture's descriptor, which is encoded once for a fresh picture and kept with it.
   func lentEnding(of image: CachedImage) -> [UInt8] {
     if let known = image.lentEnding { return known }
-    let shown = ShownPicture(
-      DeliveredImage(image: image, source: .memory), url: image.url.text, at: loop.now)
-    let ending = PictureLine(
-      picture: shown, content: .descriptor(LentPicture(image, among: purges))
-    ).ending
+    let shown = ShownPicture(DeliveredImage(image: image, source: .memory), url: image.url.text, at: loop.now)
+    let ending = PictureLine(picture: shown, content: .descriptor(LentPicture(image, among: purges))).ending
     noteEviction(memory.keepLentEnding(ending, with: image))
     return ending
   }
@@ -247,14 +217,9 @@ final class PictureTiers {
   func keep(_ image: CachedImage, wanted: Set<Tier>, in tiers: Set<Tier>) {
     let tiers = tiers.filter { purges.verdict(on: image, in: $0.scope) != .purged }
     let mayBeKept = image.freshness.refusal == nil
-    guard variants.admit(image, isKept: mayBeKept && !wanted.isDisjoint(with: tiers), in: tiers)
-    else { return }
+    guard variants.admit(image, isKept: mayBeKept && !wanted.isDisjoint(with: tiers), in: tiers) else { return }
     if tiers.contains(.memory) {
-      if mayBeKept, wanted.contains(.memory) {
-        keepInMemory(image)
-      } else {
-        _ = memory.remove(image.key)
-      }
+      if mayBeKept, wanted.contains(.memory) { keepInMemory(image) } else { _ = memory.remove(image.key) }
     }
     if tiers.contains(.disk) {
       if mayBeKept, wanted.contains(.disk) { keepOnDisk(image) } else { disk.remove(image.key) }
@@ -267,8 +232,7 @@ final class PictureTiers {
       hub.stored(image, bytes: image.byteCount, tier: .memory)
       noteEviction(evicted)
     case .refused(.purged): break
-    case .refused:
-      if memory.peek(image.key)?.serial ?? .max < image.serial { _ = memory.remove(image.key) }
+    case .refused: if memory.peek(image.key)?.serial ?? .max < image.serial { _ = memory.remove(image.key) }
     }
   }
 
@@ -332,11 +296,7 @@ final class PictureTiers {
     var others = memory.beginRemoval()
     var forgetting = answers.beginRemoval()
     turns.carryOut { [unowned self] in
-      if memory.goOn(with: &pixels) || memory.goOn(with: &others)
-        || answers.goOn(with: &forgetting)
-      {
-        return true
-      }
+      if memory.goOn(with: &pixels) || memory.goOn(with: &others) || answers.goOn(with: &forgetting) { return true }
       variants.forget(PurgeFilter())
       let removal = pixels.removal + others.removal
       hub.cache(.removedAll, removal)

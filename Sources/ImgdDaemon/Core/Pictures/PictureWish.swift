@@ -31,8 +31,8 @@ struct PictureWish {
   let keepsInFleet: Bool
 
   init(
-    _ request: FetchRequest, _ mode: CacheMode, by claimant: Claimant, allowance: Allowance,
-    isRefresh: Bool, isRedirected: Bool
+    _ request: FetchRequest, _ mode: CacheMode, by claimant: Claimant, allowance: Allowance, isRefresh: Bool,
+    isRedirected: Bool
   ) {
     self.mode = mode
     self.isRefresh = isRefresh

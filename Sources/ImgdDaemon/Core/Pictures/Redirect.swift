@@ -11,8 +11,6 @@ struct Redirect {
 extension CachedImage {
   /// The redirect that the answer is.
   var redirect: Redirect? {
-    response.redirectTarget.map {
-      Redirect(target: $0, isFromPublicAddress: isFromPublicAddress)
-    }
+    response.redirectTarget.map { Redirect(target: $0, isFromPublicAddress: isFromPublicAddress) }
   }
 }

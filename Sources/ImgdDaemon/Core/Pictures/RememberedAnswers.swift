@@ -31,8 +31,7 @@ final class RememberedAnswers {
   private var isTrimming = false
 
   init(purges: PurgeList, turns: Turns, loop: EventLoop, settings: Configuration.Memory) {
-    tier = MemoryTier(
-      limits: MemoryTier.Limits(capacity: .max, preferred: .max, maxEntry: .max), purges: purges)
+    tier = MemoryTier(limits: MemoryTier.Limits(capacity: .max, preferred: .max, maxEntry: .max), purges: purges)
     capacity = min(Self.mostBytes, settings.capacity)
     self.turns = turns
     self.loop = loop
@@ -60,18 +59,16 @@ final class RememberedAnswers {
 
   private func findOne(_ key: MergeKey) -> CachedImage? {
     let own = tier.peek(key.key).flatMap { $0.isFor(sent: key.sent) ? $0 : nil }
-    let fitting = variants.fitting(key.base) { key.fields }.lazy
-      .compactMap { [tier] variant in
-        tier.peek(variant.key(below: key.base)).flatMap { variant.isStill($0) ? $0 : nil }
-      }
+    let fitting = variants.fitting(key.base) { key.fields }.lazy.compactMap { [tier] variant in
+      tier.peek(variant.key(below: key.base)).flatMap { variant.isStill($0) ? $0 : nil }
+    }
     return newer(own, fitting.first)
   }
 
   /// The header fields of an answer that are kept.
   static func fitting(_ headers: HeaderList) -> HeaderList {
     let isUsual = StoredHeaders.haveRoom(headers, within: mostHeaderBytes)
-    return StoredHeaders.fitting(
-      headers, within: isUsual ? mostHeaderBytes : StoredHeaders.mostKept)
+    return StoredHeaders.fitting(headers, within: isUsual ? mostHeaderBytes : StoredHeaders.mostKept)
   }
 
   /// Where fresh redirects lead from a URL that a plain request names; nil where none is known, or more than `limit`
@@ -80,9 +77,7 @@ final class RememberedAnswers {
     guard tier.count > 0 else { return nil }
     var end = url
     for hops in 0...limit {
-      guard let answer = tier.peekReady(end.utf8.span, at: loop.now) else {
-        return hops > 0 ? end : nil
-      }
+      guard let answer = tier.peekReady(end.utf8.span, at: loop.now) else { return hops > 0 ? end : nil }
       guard let target = answer.redirectTarget else { return nil }
       tier.noteUse(of: answer, at: loop.now)
       end = target
@@ -91,9 +86,7 @@ final class RememberedAnswers {
   }
 
   /// Counts that an answer was given.
-  func noteUse(of answer: CachedImage) {
-    tier.noteUse(of: answer, at: loop.now)
-  }
+  func noteUse(of answer: CachedImage) { tier.noteUse(of: answer, at: loop.now) }
 
   // MARK: Keeping
 
@@ -133,9 +126,7 @@ final class RememberedAnswers {
   // MARK: Names
 
   /// The failure to look up the name of a URL's host, and how long ago that was.
-  func unknownName(_ key: CacheKey) -> (failure: FetchFailure, age: Duration)? {
-    unknownNames.find(key, at: loop.now)
-  }
+  func unknownName(_ key: CacheKey) -> (failure: FetchFailure, age: Duration)? { unknownNames.find(key, at: loop.now) }
 
   /// Remembers that the name of a URL's host could not be looked up.
   func noteUnknownName(_ failure: FetchFailure, for key: CacheKey, lasting time: Duration) {
@@ -143,9 +134,7 @@ final class RememberedAnswers {
   }
 
   /// Forgets that a name was unknown: its host has answered.
-  func forgetUnknownName(_ key: CacheKey) {
-    unknownNames.forget(key)
-  }
+  func forgetUnknownName(_ key: CacheKey) { unknownNames.forget(key) }
 
   // MARK: Removing
 
@@ -165,9 +154,7 @@ final class RememberedAnswers {
   /// Begins to remove the answers that a purge means, or to mark them stale; unknown names are all forgotten.
   func beginSweep(after row: PurgeList.Row) -> MemoryTier.Sweep {
     unknownNames.removeAll()
-    if row.filter.matchesAll, !row.isSoft {
-      variants = VariantTable(mostBytes: Self.mostVariantBytes)
-    }
+    if row.filter.matchesAll, !row.isSoft { variants = VariantTable(mostBytes: Self.mostVariantBytes) }
     return tier.beginSweep(after: row)
   }
 

@@ -25,9 +25,7 @@ struct UnknownNames {
   var count: Int { entries.count }
 
   /// Remembers a failure in place of an earlier one under its key.
-  mutating func note(
-    _ failure: FetchFailure, for key: CacheKey, lasting time: Duration, at now: Instant
-  ) {
+  mutating func note(_ failure: FetchFailure, for key: CacheKey, lasting time: Duration, at now: Instant) {
     forget(key)
     let cost = Self.bookkeeping + key.cost + failure.cost
     guard cost <= Self.mostBytes else { return }
@@ -51,7 +49,5 @@ struct UnknownNames {
     bytes -= entry.cost
   }
 
-  mutating func removeAll() {
-    (entries, bytes) = ([:], 0)
-  }
+  mutating func removeAll() { (entries, bytes) = ([:], 0) }
 }

@@ -40,25 +40,19 @@ final class Variants {
 
   /// Looks for the newest answer that fits a request, fresh or not; `then` gets it, or nil, if it cannot be
   /// said at once.
-  func find(
-    _ key: MergeKey, counts: Bool, then: @escaping (Sighting?) -> Void
-  ) -> Look<Sighting?> {
+  func find(_ key: MergeKey, counts: Bool, then: @escaping (Sighting?) -> Void) -> Look<Sighting?> {
     // What an earlier process has left on disk is older than the request's own answer in memory.
     if isKnown(key.base) || memory.peek(key.key)?.isFor(sent: key.sent) == true {
       return look(fitting(key)[...], for: key, counts: counts, then: then)
     }
-    learn(key.base) { [unowned self] in
-      look(fitting(key)[...], for: key, counts: counts, then: then).passOn(to: then)
-    }
+    learn(key.base) { [unowned self] in look(fitting(key)[...], for: key, counts: counts, then: then).passOn(to: then) }
     return .later
   }
 
   /// The newest answer that fits a request, if it is in memory; `own` is asked where none fits.
   func inMemory(_ key: MergeKey, orElse own: () -> CachedImage?) -> CachedImage? {
     guard let first = fitting(key).first else { return own() }
-    guard let image = memory.peek(first.key(below: key.base)), first.isStill(image) else {
-      return nil
-    }
+    guard let image = memory.peek(first.key(below: key.base)), first.isStill(image) else { return nil }
     return image
   }
 
@@ -84,8 +78,7 @@ final class Variants {
     let key = variant.key(below: base)
     let image = memory.peek(key)
     let isOther = image.map { !variant.isStill($0) } ?? false
-    let tiers: [Tier] =
-      isOther ? [] : (image == nil ? [] : [.memory]) + (disk.mayHold(key) ? [.disk] : [])
+    let tiers: [Tier] = isOther ? [] : (image == nil ? [] : [.memory]) + (disk.mayHold(key) ? [.disk] : [])
     return Held(key: key, variant: variant, tiers: tiers)
   }
 
@@ -101,8 +94,7 @@ final class Variants {
   }
 
   private func look(
-    _ choices: ArraySlice<Variant>, for key: MergeKey, counts: Bool,
-    then: @escaping (Sighting?) -> Void
+    _ choices: ArraySlice<Variant>, for key: MergeKey, counts: Bool, then: @escaping (Sighting?) -> Void
   ) -> Look<Sighting?> {
     var choices = choices
     while let choice = choices.popFirst() {
@@ -123,8 +115,8 @@ final class Variants {
 
   /// Has an answer read from disk; if it is gone, the next one is looked for.
   private func fetch(
-    _ choice: Variant, under name: CacheKey, orElse others: ArraySlice<Variant>,
-    for key: MergeKey, counts: Bool, then: @escaping (Sighting?) -> Void
+    _ choice: Variant, under name: CacheKey, orElse others: ArraySlice<Variant>, for key: MergeKey, counts: Bool,
+    then: @escaping (Sighting?) -> Void
   ) -> Look<CachedImage?> {
     disk.fetch(name, countsAsUse: counts) { [unowned self] image in
       if let image, choice.isStill(image) { return then(.onDisk(image)) }
@@ -135,9 +127,7 @@ final class Variants {
 
   // MARK: Rows
 
-  private func isKnown(_ base: CacheKey) -> Bool {
-    table.isComplete(base) || !disk.mayHaveVariants(of: base)
-  }
+  private func isKnown(_ base: CacheKey) -> Bool { table.isComplete(base) || !disk.mayHaveVariants(of: base) }
 
   /// Learns of the answers that the disk has; look-ups for one name share the reading.
   private func learn(_ base: CacheKey, then: @escaping () -> Void) {

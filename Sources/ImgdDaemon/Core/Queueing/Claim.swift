@@ -20,8 +20,8 @@ final class Claim: Hashable {
   var requests = PriorityCounts()
 
   init(
-    to serial: UInt64, by claimant: Claimant, _ priority: Priority, arrival: Int64,
-    expecting time: ServiceTime? = nil, due: Instant? = nil
+    to serial: UInt64, by claimant: Claimant, _ priority: Priority, arrival: Int64, expecting time: ServiceTime? = nil,
+    due: Instant? = nil
   ) {
     self.serial = serial
     self.claimant = claimant

@@ -17,6 +17,4 @@ struct Claimant: Hashable {
 
 /// Those who take turns with each other: users, the connections of a user, the shares of a connection. All that names
 /// no share counts as one share.
-enum TurnLevel: Int {
-  case user, connection, share
-}
+enum TurnLevel: Int { case user, connection, share }

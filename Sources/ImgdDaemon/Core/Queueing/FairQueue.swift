@@ -17,21 +17,17 @@ struct FairQueue {
 
   /// With turns of users, and of what belongs to them down to that level.
   init(to last: TurnLevel) {
-    lines = Dictionary(
-      uniqueKeysWithValues: Priority.allCases.map { ($0, TurnLine(.user, to: last)) })
+    lines = Dictionary(uniqueKeysWithValues: Priority.allCases.map { ($0, TurnLine(.user, to: last)) })
   }
 
   /// The claim that is served next.
-  mutating func next(
-    of priorities: [Priority] = Priority.allCases, at now: Instant,
-    admits: (Claimant) -> Admission
-  ) -> Claim? {
+  mutating func next(of priorities: [Priority] = Priority.allCases, at now: Instant, admits: (Claimant) -> Admission)
+    -> Claim?
+  {
     let heads = priorities.compactMap { lines[$0]?.heads(admits: admits) }
     let firsts = heads.map { $0.oldest.isOverdue(at: now) ? $0.oldest : $0.next }
     let overdue = firsts.dropLast().filter { $0.isOverdue(at: now) }
-    if servicesSinceAge >= Self.servicesForAge - 1,
-      let oldest = overdue.min(by: { $0.arrival < $1.arrival })
-    {
+    if servicesSinceAge >= Self.servicesForAge - 1, let oldest = overdue.min(by: { $0.arrival < $1.arrival }) {
       servicesSinceAge = 0
       return oldest
     }

@@ -33,9 +33,7 @@ final class HostGate {
   var hostCount: Int { hosts.count }
 
   /// How many claims are offered.
-  var offeredCount: Int {
-    hosts.values.flatMap(\.lines.values).reduce(0) { $0 + $1.offered.count }
-  }
+  var offeredCount: Int { hosts.values.flatMap(\.lines.values).reduce(0) { $0 + $1.offered.count } }
 
   /// The host of that name, which is kept until it is dropped.
   func host(named name: String) -> HostQueue {
@@ -78,9 +76,7 @@ final class HostGate {
 
   /// Looks at one of the hosts that let others go first, a different one each time.
   private func nextOfYielding(at now: Instant) -> Claim? {
-    let name = yielding.first { name in
-      hosts[name].map { $0.queued > 0 && $0.hasPlace(atMost: mostPerHost) } == true
-    }
+    let name = yielding.first { name in hosts[name].map { $0.queued > 0 && $0.hasPlace(atMost: mostPerHost) } == true }
     guard let name, let host = hosts[name] else { return nil }
     setYields(host, false)
     let claim = nextOffered(at: now)
@@ -139,9 +135,7 @@ final class HostGate {
   /// When the next host may be asked again.
   var nextRelease: Instant? { held.firstKey.map { Instant(nanoseconds: $0) } }
 
-  func releaseHosts(at now: Instant) {
-    while let end = nextRelease, end <= now { releaseFirst() }
-  }
+  func releaseHosts(at now: Instant) { while let end = nextRelease, end <= now { releaseFirst() } }
 
   private func releaseFirst() {
     guard let name = held.first else { return }
@@ -153,9 +147,7 @@ final class HostGate {
 
   // MARK: Offers
 
-  func refreshAll() {
-    for host in hosts.values { refreshOffers(of: host) }
-  }
+  func refreshAll() { for host in hosts.values { refreshOffers(of: host) } }
 
   /// Offers what may start at a host after a change there, and drops the host if it is unused.
   func refresh(_ host: HostQueue) {
@@ -163,24 +155,16 @@ final class HostGate {
     if host.isUnused { hosts[host.name] = nil }
   }
 
-  private func hasPlace(_ host: HostQueue) -> Bool {
-    !host.yields && host.hasPlace(atMost: mostPerHost)
-  }
+  private func hasPlace(_ host: HostQueue) -> Bool { !host.yields && host.hasPlace(atMost: mostPerHost) }
 
-  private func refreshOffers(of host: HostQueue) {
-    for line in host.lines.values { refreshOffer(of: line, at: host) }
-  }
+  private func refreshOffers(of host: HostQueue) { for line in host.lines.values { refreshOffer(of: line, at: host) } }
 
   /// Ensures that the head of a line, and nothing else, is offered, and only while its host has a place.
   private func refreshOffer(of line: HostLine, at host: HostQueue) {
     let wanted = hasPlace(host) ? line.candidates { places.holdsBack($0) } : []
     guard wanted != line.offered else { return }
-    for claim in line.offered where !wanted.contains(claim) {
-      queue.lines[line.priority]?.withdraw(claim)
-    }
-    for claim in wanted where !line.offered.contains(claim) {
-      queue.lines[line.priority]?.offer(claim)
-    }
+    for claim in line.offered where !wanted.contains(claim) { queue.lines[line.priority]?.withdraw(claim) }
+    for claim in wanted where !line.offered.contains(claim) { queue.lines[line.priority]?.offer(claim) }
     line.offered = wanted
   }
 }

@@ -24,16 +24,12 @@ final class HostQueue {
     let uid: UInt32
   }
 
-  init(name: String) {
-    self.name = name
-  }
+  init(name: String) { self.name = name }
 
   var isUnused: Bool { queued == 0 && active == 0 && heldUntil == nil }
 
   /// Whether one more may run beside those that run already.
-  func hasPlace(atMost limit: Int) -> Bool {
-    heldUntil == nil && active < (isOnProbation ? 1 : limit)
-  }
+  func hasPlace(atMost limit: Int) -> Bool { heldUntil == nil && active < (isOnProbation ? 1 : limit) }
 
   func line(for claim: Claim) -> HostLine {
     let name = LineName(priority: claim.priority, uid: claim.claimant.uid)
@@ -52,9 +48,7 @@ final class HostLine {
   /// The claims that stand in the common queue for this line: the next, and the oldest of the same connection.
   var offered: [Claim] = []
 
-  init(_ priority: Priority) {
-    self.priority = priority
-  }
+  init(_ priority: Priority) { self.priority = priority }
 
   /// The claims to offer: those of the connection whose turn it is, unless it has to let others go first.
   func candidates(hasToWait: (Claimant) -> Bool) -> [Claim] {

@@ -27,9 +27,7 @@ struct KeyedHeap<Value: Hashable> {
   }
 
   /// Puts a value in with a key, or takes it out where the key is nil.
-  mutating func set(_ value: Value, key: Int64?) {
-    if let key { insert(value, key: key) } else { remove(value) }
-  }
+  mutating func set(_ value: Value, key: Int64?) { if let key { insert(value, key: key) } else { remove(value) } }
 
   mutating func remove(_ value: Value) {
     guard let place = place(of: value) else { return }
@@ -64,8 +62,7 @@ struct KeyedHeap<Value: Hashable> {
   }
 
   private mutating func makeIndex() {
-    places = Dictionary(
-      uniqueKeysWithValues: entries.enumerated().map { ($0.element.value, $0.offset) })
+    places = Dictionary(uniqueKeysWithValues: entries.enumerated().map { ($0.element.value, $0.offset) })
   }
 
   private mutating func set(_ entry: (key: Int64, value: Value), at place: Int) {
@@ -74,11 +71,7 @@ struct KeyedHeap<Value: Hashable> {
   }
 
   private mutating func settle(at place: Int) {
-    if place > 0, entries[place].key < entries[(place - 1) / 2].key {
-      rise(from: place)
-    } else {
-      sink(from: place)
-    }
+    if place > 0, entries[place].key < entries[(place - 1) / 2].key { rise(from: place) } else { sink(from: place) }
   }
 
   /// Moves the entries on the way down by one level each, and writes the one that rises only where

@@ -22,9 +22,7 @@ struct Places {
   /// How many each user and each connection holds.
   private(set) var held: [Claimant: Int] = [:]
 
-  init(limit: Int) {
-    self.limit = limit
-  }
+  init(limit: Int) { self.limit = limit }
 
   /// Whether there are enough places for the rules about shares.
   var isShared: Bool { limit >= Self.fewestToShare }
@@ -39,15 +37,12 @@ struct Places {
   var hasAny: Bool { free > 0 && active < most }
 
   /// Where there is more than one place, one is kept from `low`.
-  func admits(_ priority: Priority) -> Bool {
-    priority != .low || limit < 2 || low < limit - 1
-  }
+  func admits(_ priority: Priority) -> Bool { priority != .low || limit < 2 || low < limit - 1 }
 
   /// Whether a user may have a place, or a connection of a user who is admitted.
   func admits(_ claimant: Claimant) -> Bool {
     let held = held[claimant, default: 0]
-    let (most, kept) =
-      claimant.connection == nil ? (mostOfUser, reserve / 2) : (mostOfConnection, reserve)
+    let (most, kept) = claimant.connection == nil ? (mostOfUser, reserve / 2) : (mostOfConnection, reserve)
     return hasAny && held < most && (held == 0 || free > kept)
   }
 

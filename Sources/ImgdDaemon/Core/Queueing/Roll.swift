@@ -33,12 +33,9 @@ struct Roll<Member> {
   }
 
   /// Takes one out, and returns it; nil if it is no longer here.
-  @discardableResult
-  mutating func remove(_ number: UInt64) -> Member? {
+  @discardableResult mutating func remove(_ number: UInt64) -> Member? {
     let index = index(after: number - 1)
-    guard index < places.count, places[index].number == number,
-      let member = places[index].member
-    else { return nil }
+    guard index < places.count, places[index].number == number, let member = places[index].member else { return nil }
     places[index].member = nil
     count -= 1
     if places.count > 2 * count + 16 { places.removeAll { $0.member == nil } }
@@ -60,9 +57,7 @@ struct Roll<Member> {
 
   /// The first after a number.
   func first(after number: UInt64) -> (number: UInt64, member: Member)? {
-    for place in places[index(after: number)...] {
-      if let member = place.member { return (place.number, member) }
-    }
+    for place in places[index(after: number)...] { if let member = place.member { return (place.number, member) } }
     return nil
   }
 

@@ -29,8 +29,7 @@ struct SteadyDictionary<Key: Hashable, Value> {
   }
 
   /// Removes a key, and returns its value.
-  @discardableResult
-  mutating func removeValue(forKey key: Key) -> Value? {
+  @discardableResult mutating func removeValue(forKey key: Key) -> Value? {
     let value = tables[Self.part(of: key)].removeValue(forKey: key)
     if value != nil { count -= 1 }
     return value

@@ -55,9 +55,7 @@ final class TurnLine {
     }
 
     /// Whether remembering it makes a difference when it comes again.
-    func counts(at clock: Int64) -> Bool {
-      !isNew && stamp > clock || inner?.members.isEmpty == false
-    }
+    func counts(at clock: Int64) -> Bool { !isNew && stamp > clock || inner?.members.isEmpty == false }
   }
 
   private let level: TurnLevel
@@ -144,8 +142,7 @@ final class TurnLine {
     while let first = gone.first, forgetIfPossible(first) {}
   }
 
-  @discardableResult
-  private func forgetIfPossible(_ name: Claimant) -> Bool {
+  @discardableResult private func forgetIfPossible(_ name: Claimant) -> Bool {
     guard members[name]?.counts(at: clock) == false else { return false }
     forget(name)
     return true
@@ -159,15 +156,11 @@ final class TurnLine {
   // MARK: Offered
 
   func offer(_ claim: Claim) {
-    change(claim) {
-      if let inner = $0.inner { inner.offer(claim) } else { $0.claims.insert(claim) }
-    }
+    change(claim) { if let inner = $0.inner { inner.offer(claim) } else { $0.claims.insert(claim) } }
   }
 
   func withdraw(_ claim: Claim) {
-    change(claim) {
-      if let inner = $0.inner { inner.withdraw(claim) } else { $0.claims.remove(claim) }
-    }
+    change(claim) { if let inner = $0.inner { inner.withdraw(claim) } else { $0.claims.remove(claim) } }
   }
 
   func insert(_ claim: Claim) {
@@ -181,9 +174,7 @@ final class TurnLine {
   }
 
   /// What is offered by the member whose turn it is among those that are admitted, on every level.
-  func heads(
-    for admission: Admission = .anything, admits: (Claimant) -> Admission
-  ) -> Heads? {
+  func heads(for admission: Admission = .anything, admits: (Claimant) -> Admission) -> Heads? {
     var heads: Heads?
     _ = (admission == .quick ? quick : offered).first { name in
       let own = min(admission, admits(name))

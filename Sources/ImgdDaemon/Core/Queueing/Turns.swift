@@ -65,14 +65,10 @@ final class Turns {
   }
 
   /// Whether the tick still has time for more than one step by everybody.
-  var hasTimeForFirst: Bool {
-    loop.moment.nanoseconds - loop.now.nanoseconds < Self.firstTurns
-  }
+  var hasTimeForFirst: Bool { loop.moment.nanoseconds - loop.now.nanoseconds < Self.firstTurns }
 
   /// Begins a turn that ends with the work: there is nobody left that it could hold up.
-  func beginLast() {
-    begin(3_600_000_000_000, at: loop.moment)
-  }
+  func beginLast() { begin(3_600_000_000_000, at: loop.moment) }
 
   private func begin(_ length: Int64, at now: Instant) {
     lastLook = now
@@ -81,8 +77,7 @@ final class Turns {
   }
 
   /// Whether the turn is over, after `count` more steps.
-  @inline(__always)
-  func isOver(after count: Int = 1) -> Bool {
+  @inline(__always) func isOver(after count: Int = 1) -> Bool {
     steps &+= count
     return steps >= Self.stepsBetweenLooks && look()
   }
@@ -104,14 +99,10 @@ final class Turns {
   }
 
   /// Carries out work that belongs to no single client, in steps, until one returns that nothing is left.
-  func carryOut(_ step: @escaping () -> Bool) {
-    wait(SteppedWork(step, in: self))
-  }
+  func carryOut(_ step: @escaping () -> Bool) { wait(SteppedWork(step, in: self)) }
 
   /// Carries out such work with the first step at once.
-  func start(_ step: @escaping () -> Bool) {
-    if step() { carryOut(step) }
-  }
+  func start(_ step: @escaping () -> Bool) { if step() { carryOut(step) } }
 
   /// Forgets all who wait, at the end, when no tick follows: they hold the objects that hold this one.
   func removeAll() {
@@ -135,8 +126,7 @@ final class Turns {
   /// Takes newcomers and the others alternately, so that neither kind waits for the last of the other.
   private func next() -> (any TurnTaker)? {
     isTurnOfOthers.toggle()
-    return isTurnOfOthers
-      ? others.popFirst() ?? newcomers.popFirst() : newcomers.popFirst() ?? others.popFirst()
+    return isTurnOfOthers ? others.popFirst() ?? newcomers.popFirst() : newcomers.popFirst() ?? others.popFirst()
   }
 }
 
@@ -151,9 +141,7 @@ private final class SteppedWork: TurnTaker {
   }
 
   func takeTurn() -> Bool {
-    repeat {
-      guard step() else { return false }
-    } while !turns.isOver(after: Turns.longStep)
+    repeat { guard step() else { return false } } while !turns.isOver(after: Turns.longStep)
     return true
   }
 }

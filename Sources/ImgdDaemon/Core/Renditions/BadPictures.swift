@@ -42,9 +42,7 @@ struct BadPictures {
   private var last: UInt64 = 0
 
   /// Remembers a failure, if the bytes or the form are to blame.
-  mutating func note(
-    _ failure: DecodeFailure, of image: CachedImage, as rendition: Rendition, at now: Instant
-  ) {
+  mutating func note(_ failure: DecodeFailure, of image: CachedImage, as rendition: Rendition, at now: Instant) {
     let subject: Subject
     switch failure.cause {
     case .damaged: subject = Subject(image, as: nil)
@@ -55,15 +53,12 @@ struct BadPictures {
     }
     last += 1
     order.append((subject, last))
-    known[subject] = Case(
-      failure: failure, until: now + Self.longestKnown, number: last, names: BadNames(image))
+    known[subject] = Case(failure: failure, until: now + Self.longestKnown, number: last, names: BadNames(image))
     while order.count > Self.mostKnown, let oldest = order.popFirst() { forget(oldest) }
   }
 
   /// The failure that another attempt would end in.
-  mutating func failure(
-    of image: CachedImage, as rendition: Rendition, at now: Instant
-  ) -> DecodeFailure? {
+  mutating func failure(of image: CachedImage, as rendition: Rendition, at now: Instant) -> DecodeFailure? {
     guard !known.isEmpty else { return nil }
     for subject in [Subject(image, as: nil), Subject(image, as: rendition)] {
       guard let found = known[subject], now < found.until else { continue }
@@ -145,7 +140,5 @@ private struct BadNames {
     }
   }
 
-  func match(_ filter: PurgeFilter) -> Bool {
-    !areAll || names.contains { filter.matchesName($0.key, tags: $0.tags) }
-  }
+  func match(_ filter: PurgeFilter) -> Bool { !areAll || names.contains { filter.matchesName($0.key, tags: $0.tags) } }
 }

@@ -8,13 +8,10 @@ typealias KnownAbilities = Result<DecoderAbilities, DecodeFailure>
 extension Renditions {
   /// Answers a command once it is known what decoders can do: the first client that asks waits for a decoder to say so,
   /// and its next request waits for the answer. `isAtOnce` says that it is still the client's turn.
-  func tellAbilities(
-    to client: ReplyPlace, id: RequestID,
-    answer: @escaping (KnownAbilities, _ isAtOnce: Bool) -> Void
-  ) {
+  func tellAbilities(to client: ReplyPlace, id: RequestID, answer: @escaping (KnownAbilities, _ isAtOnce: Bool) -> Void)
+  {
     guard client.hasRoomToStandBy else {
-      return client.refuse(
-        id: id, receipt: nil, .tooManyReceipts(limit: client.limits.receipts))
+      return client.refuse(id: id, receipt: nil, .tooManyReceipts(limit: client.limits.receipts))
     }
     var known: KnownAbilities?
     var ticket: StandingCommands.Ticket?
@@ -54,9 +51,7 @@ extension JSONWriter {
 
   private mutating func formats(_ name: StaticString, _ formats: Set<PictureFormat>) {
     array(name) { line in
-      for format in PictureFormat.allCases where formats.contains(format) {
-        line.value(format.name)
-      }
+      for format in PictureFormat.allCases where formats.contains(format) { line.value(format.name) }
     }
   }
 }

@@ -13,8 +13,7 @@ struct MadeLook {
     var placeholder: Placeholder?
 
     func delivered(_ image: CachedImage, from source: DeliveredImage.Source) -> DeliveredImage {
-      DeliveredImage(
-        image: image, source: source, isMade: true, originalAge: age, placeholder: placeholder)
+      DeliveredImage(image: image, source: source, isMade: true, originalAge: age, placeholder: placeholder)
     }
   }
 

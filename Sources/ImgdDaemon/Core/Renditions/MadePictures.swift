@@ -16,12 +16,8 @@ final class MadePictures {
   // MARK: Finding
 
   /// Looks for a rendition of a picture that may be shown now, without reading the picture itself.
-  func find(_ look: MadeLook, then: @escaping (DeliveredImage?) -> Void)
-    -> Look<DeliveredImage?>
-  {
-    guard let original = original(of: look), look.rendition.isNeeded(for: original.facts) else {
-      return .now(nil)
-    }
+  func find(_ look: MadeLook, then: @escaping (DeliveredImage?) -> Void) -> Look<DeliveredImage?> {
+    guard let original = original(of: look), look.rendition.isNeeded(for: original.facts) else { return .now(nil) }
     let key = original.key.made(of: original.checksum, form: look.rendition.form)
     if let image = inMemory(key, countsAsUse: look.mode.counts) {
       return .now(original.delivered(image, from: .memory))
@@ -29,8 +25,7 @@ final class MadePictures {
     guard !look.rendition.isPixels else { return .now(nil) }
     let tiers: Set<Tier> = look.keepsInMemory ? [.memory] : []
     let delivered = { (image: CachedImage?) in image.map { original.delivered($0, from: .disk) } }
-    return onDisk(key, keepingIn: tiers, countsAsUse: look.mode.counts) { then(delivered($0)) }
-      .map(delivered)
+    return onDisk(key, keepingIn: tiers, countsAsUse: look.mode.counts) { then(delivered($0)) }.map(delivered)
   }
 
   /// A picture that the request may be shown without asking its origin, as far as that is known at once.
@@ -51,8 +46,7 @@ final class MadePictures {
       description != nil || !look.describes
     else { return nil }
     return MadeLook.Original(
-      key: image.key, facts: image.facts, checksum: image.checksum,
-      age: ShownAge(image, at: loop.now),
+      key: image.key, facts: image.facts, checksum: image.checksum, age: ShownAge(image, at: loop.now),
       placeholder: look.describes ? description.map { .description($0) } : nil)
   }
 
@@ -63,10 +57,9 @@ final class MadePictures {
   }
 
   /// Looks for a rendition on disk; one that is found rises into memory, if it may be kept there.
-  func onDisk(
-    _ key: CacheKey, keepingIn tiers: Set<Tier>, countsAsUse: Bool,
-    then: @escaping (CachedImage?) -> Void
-  ) -> Look<CachedImage?> {
+  func onDisk(_ key: CacheKey, keepingIn tiers: Set<Tier>, countsAsUse: Bool, then: @escaping (CachedImage?) -> Void)
+    -> Look<CachedImage?>
+  {
     let tiers = tiers.intersection([.memory])
     return pictures.disk.fetch(key, countsAsUse: countsAsUse) { [self] image in
       if let image { keep(image, in: tiers) }

@@ -13,8 +13,7 @@ extension FetchRequest {
     let box = form.box.map { Rendition.Box($0) }
     if delivery == .pixels { return Rendition(.pixels, box: box, frames: .first) }
     return Rendition(
-      .file(PictureFormat(form.format), quality: form.quality), box: box,
-      frames: form.frames == .all ? .all : .first)
+      .file(PictureFormat(form.format), quality: form.quality), box: box, frames: form.frames == .all ? .all : .first)
   }
 }
 
@@ -40,9 +39,8 @@ extension Rendition.Box {
       case .fill: .fill
       }
     self.init(
-      width: box.width, height: box.height, fit: fit,
-      crop: box.crop == .centre ? .centre : .attention, enlarges: box.enlarge,
-      isLinear: box.linear)
+      width: box.width, height: box.height, fit: fit, crop: box.crop == .centre ? .centre : .attention,
+      enlarges: box.enlarge, isLinear: box.linear)
   }
 
   /// Whether an upright picture of this size stays as it is.
@@ -70,9 +68,7 @@ extension Rendition {
   }
 
   /// The form as text, which is part of keys that outlive the program.
-  var form: String {
-    "\(output.form) \(frames == .all ? "all" : "first") \(box.map(\.form) ?? "own")"
-  }
+  var form: String { "\(output.form) \(frames == .all ? "all" : "first") \(box.map(\.form) ?? "own")" }
 }
 
 extension Rendition.Output {
@@ -80,8 +76,7 @@ extension Rendition.Output {
     switch self {
     case .pixels: "pixels"
     case .description: "description"
-    case .file(let format, let quality):
-      "file \(format?.name ?? "original") \(quality.map(String.init) ?? "usual")"
+    case .file(let format, let quality): "file \(format?.name ?? "original") \(quality.map(String.init) ?? "usual")"
     }
   }
 }

@@ -38,8 +38,8 @@ final class Renditions {
   private var lastSerial: UInt64 = 0
 
   init(
-    decoding: any Decoding, pictures: PictureTiers, made: MadePictures, _ access: Access,
-    turns: Turns, loop: EventLoop, settings: Configuration
+    decoding: any Decoding, pictures: PictureTiers, made: MadePictures, _ access: Access, turns: Turns, loop: EventLoop,
+    settings: Configuration
   ) {
     self.decoding = decoding
     self.pictures = pictures
@@ -86,8 +86,7 @@ final class Renditions {
   }
 
   /// Finds or makes a rendition; `then` is called once, immediately or later, unless the place is given up.
-  @discardableResult
-  func make(_ order: Order, then: @escaping (Outcome) -> Void) -> RenditionWork.Place? {
+  @discardableResult func make(_ order: Order, then: @escaping (Outcome) -> Void) -> RenditionWork.Place? {
     let (original, rendition) = (order.original, order.rendition)
     let key = original.key.made(of: original.checksum, form: rendition.form)
     if let image = made.inMemory(key, countsAsUse: order.countsAsUse) {
@@ -108,8 +107,7 @@ final class Renditions {
   }
 
   /// Makes the placeholder of a picture, and keeps it with the picture.
-  @discardableResult
-  func describe(_ order: Order, then: @escaping (Placeholder) -> Void) -> RenditionWork.Place? {
+  @discardableResult func describe(_ order: Order, then: @escaping (Placeholder) -> Void) -> RenditionWork.Place? {
     if let description = PictureDescription(packed: order.original.description) {
       then(.description(description))
       return nil
@@ -125,9 +123,7 @@ final class Renditions {
   }
 
   /// Waits for a rendition together with others: it is made when the turn of the first of them comes.
-  private func join(
-    _ work: RenditionWork, _ order: Order, _ then: @escaping (Outcome) -> Void
-  ) -> RenditionWork.Place {
+  private func join(_ work: RenditionWork, _ order: Order, _ then: @escaping (Outcome) -> Void) -> RenditionWork.Place {
     if work.isBegun { decoding.join(serial: work.serial, order.claim) }
     return work.join(order, then)
   }
@@ -157,11 +153,8 @@ final class Renditions {
 
   private func look(for work: RenditionWork, countsAsUse: Bool) {
     guard work.rendition.isFile else { return begin(work) }
-    let then = { [unowned self] (image: CachedImage?) in
-      if underWay[work.key] === work { found(image, for: work) }
-    }
-    made.onDisk(work.key, keepingIn: work.tiers, countsAsUse: countsAsUse, then: then)
-      .passOn(to: then)
+    let then = { [unowned self] (image: CachedImage?) in if underWay[work.key] === work { found(image, for: work) } }
+    made.onDisk(work.key, keepingIn: work.tiers, countsAsUse: countsAsUse, then: then).passOn(to: then)
   }
 
   private func found(_ image: CachedImage?, for work: RenditionWork) {
@@ -172,15 +165,13 @@ final class Renditions {
   private func begin(_ work: RenditionWork) {
     let original = work.original
     let order = DecodeOrder(
-      serial: work.serial, format: original.facts.pictureFormat, picture: original.payload,
-      rendition: work.rendition, limits: limits)
+      serial: work.serial, format: original.facts.pictureFormat, picture: original.payload, rendition: work.rendition,
+      limits: limits)
     work.isBegun = true
-    let expected = ServiceTime(
-      making: work.rendition, of: original.facts, coded: JPEGCoding(of: original))
+    let expected = ServiceTime(making: work.rendition, of: original.facts, coded: JPEGCoding(of: original))
     decoding.begin(
-      QueuedOrder(
-        order: order, picture: original.checksum, expected: expected, claims: work.claims
-      ) { [unowned self] answer in
+      QueuedOrder(order: order, picture: original.checksum, expected: expected, claims: work.claims) {
+        [unowned self] answer in
         guard underWay[work.key] === work else { return }
         receive(answer, for: work)
       })
@@ -188,8 +179,7 @@ final class Renditions {
 
   private func refusal(of order: Order) -> DecodeFailure? {
     let original = order.original
-    return limits.refusal(of: original.facts)
-      ?? bad.failure(of: original, as: order.rendition, at: loop.now)
+    return limits.refusal(of: original.facts) ?? bad.failure(of: original, as: order.rendition, at: loop.now)
       ?? waiting.refusal(of: original, by: order.claim.claimant)
   }
 
@@ -197,16 +187,13 @@ final class Renditions {
 
   private func receive(_ answer: DecodeAnswer, for work: RenditionWork) {
     switch answer {
-    case .picture(let picture) where picture.format == nil:
-      keep(picture, BodyChecksum.unknown, for: work)
+    case .picture(let picture) where picture.format == nil: keep(picture, BodyChecksum.unknown, for: work)
     case .picture(let picture): sum(picture, for: work)
     case .description(let description):
       pictures.describe(work.original, as: description.packed)
       end(work, .success(Made(image: work.original, source: nil)))
     case .failure(let failure):
-      if !isPurged(work) {
-        bad.note(failure, of: work.original, as: work.rendition, at: loop.now)
-      }
+      if !isPurged(work) { bad.note(failure, of: work.original, as: work.rendition, at: loop.now) }
       end(work, .failure(failure))
     }
   }
@@ -216,8 +203,7 @@ final class Renditions {
     let original = work.original
     return original.isPurged
       || pictures.purges.verdict(
-        on: original.key, tags: original.tags, in: .all, after: work.checked,
-        storedAt: original.storedAt) != .untouched
+        on: original.key, tags: original.tags, in: .all, after: work.checked, storedAt: original.storedAt) != .untouched
   }
 
   /// Sums the bytes of a picture; if there are many, in turns with all other work.
@@ -247,33 +233,26 @@ final class Renditions {
 
 extension Rendition {
   /// Whether it is a file, which the disk may keep; pixels and descriptions are not.
-  var isFile: Bool {
-    if case .file = output { true } else { false }
-  }
+  var isFile: Bool { if case .file = output { true } else { false } }
 }
 
 extension JPEGCoding {
   /// Reads the coding from the beginning of a picture's bytes.
   fileprivate init(of image: CachedImage) {
-    self =
-      image.facts.pictureFormat == .jpeg ? image.payload.withBytes { JPEGCoding($0) } : .baseline
+    self = image.facts.pictureFormat == .jpeg ? image.payload.withBytes { JPEGCoding($0) } : .baseline
   }
 }
 
 extension CachedImage {
   /// The image of what a decoder has made of this picture. A small file gets no descriptor of its own.
-  fileprivate func made(
-    _ made: MadePicture, _ checksum: BodyChecksum, key: CacheKey, checked: UInt64
-  ) -> CachedImage {
+  fileprivate func made(_ made: MadePicture, _ checksum: BodyChecksum, key: CacheKey, checked: UInt64) -> CachedImage {
     let isSmall = made.format != nil && made.content.count <= Payload.heapLimit
     return derived(
       key: key,
       body: ImageBody(
         isSmall ? Payload(made.content.bytes) : made.content.outsideReserve(),
         facts: ImageFacts(
-          format: made.format?.rawValue ?? facts.format, width: made.width, height: made.height,
-          frames: made.frames, orientation: 1),
-        checksum: checksum, isPixels: made.format == nil),
-      checked: checked)
+          format: made.format?.rawValue ?? facts.format, width: made.width, height: made.height, frames: made.frames,
+          orientation: 1), checksum: checksum, isPixels: made.format == nil), checked: checked)
   }
 }

@@ -1,23 +1,15 @@
 /// The order in which waiting downloads start.
-package enum Order: String, Sendable, CaseIterable {
-  case fifo, lifo
-}
+package enum Order: String, Sendable, CaseIterable { case fifo, lifo }
 
 /// The fate of a running download when no request waits for it any more.
-package enum Orphans: String, Sendable, CaseIterable {
-  case cancel, finish
-}
+package enum Orphans: String, Sendable, CaseIterable { case cancel, finish }
 
 /// Whether the daemon watches for memory pressure, with the best source on this machine.
-package enum PressureChoice: String, Sendable, CaseIterable {
-  case auto, off
-}
+package enum PressureChoice: String, Sendable, CaseIterable { case auto, off }
 
 /// Whether the daemon may connect to private and loopback addresses: only if the request's URL leads
 /// there, never, or always.
-package enum PrivateAddresses: String, Sendable, CaseIterable {
-  case direct, deny, allow
-}
+package enum PrivateAddresses: String, Sendable, CaseIterable { case direct, deny, allow }
 
 /// A picture format that may be delivered and cached.
 package enum AcceptedType: String, Sendable, CaseIterable {

@@ -7,9 +7,7 @@ enum MemoryShare: Int {
   case quarter = 4
 
   /// The next larger share, for a time without pressure.
-  var grown: MemoryShare {
-    self == .quarter ? .half : .whole
-  }
+  var grown: MemoryShare { self == .quarter ? .half : .whole }
 
   /// This share of an amount.
   func of(_ bytes: Int) -> Int { bytes / rawValue }
@@ -27,7 +25,6 @@ enum MemoryShare: Int {
 extension MemoryTier.Limits {
   /// The limits of a tier that may use only a share of its capacity.
   func held(to share: MemoryShare) -> MemoryTier.Limits {
-    MemoryTier.Limits(
-      capacity: share.of(capacity), preferred: share.of(preferred), maxEntry: maxEntry)
+    MemoryTier.Limits(capacity: share.of(capacity), preferred: share.of(preferred), maxEntry: maxEntry)
   }
 }

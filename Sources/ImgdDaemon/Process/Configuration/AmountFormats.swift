@@ -5,12 +5,9 @@ extension ValueFormat where Value == Share {
   /// Bytes, or a percentage of another amount.
   static var share: Self {
     Self { text throws(WrongValue) in
-      if text.hasSuffix("%") {
-        return .percent(try ValueFormat<Int>.percentage(1...100).parse(text))
-      }
+      if text.hasSuffix("%") { return .percent(try ValueFormat<Int>.percentage(1...100).parse(text)) }
       guard let bytes = SizeText.bytes(text) else {
-        throw WrongValue(
-          "is neither a size nor a percentage: write one such as 25M or 25%")
+        throw WrongValue("is neither a size nor a percentage: write one such as 25M or 25%")
       }
       return .bytes(bytes)
     } text: {
@@ -58,8 +55,7 @@ extension ValueFormat where Value == DecoderCount {
       if text == "auto" { return .auto }
       guard decimalNumber(text.utf8) != nil else {
         throw WrongValue(
-          "is neither auto nor a number: write auto, or "
-            + "\(limits.lowerBound) to \(limits.upperBound)")
+          "is neither auto nor a number: write auto, or " + "\(limits.lowerBound) to \(limits.upperBound)")
       }
       return .count(try count.parse(text))
     } text: {

@@ -4,9 +4,7 @@ package import ImgdSystem
 /// The options on the daemon's command line.
 package struct CommandLineOptions: Equatable {
   /// The action of the program; all actions except `run` write to standard output and exit.
-  package enum Action: Equatable, Sendable {
-    case run, checkConfiguration, printConfiguration, version, help
-  }
+  package enum Action: Equatable, Sendable { case run, checkConfiguration, printConfiguration, version, help }
 
   package private(set) var action = Action.run
   /// The file to read in place of the usual one.
@@ -58,18 +56,15 @@ package struct CommandLineOptions: Equatable {
 
   private mutating func read(_ item: CommandLineScanner.Item) throws(UsageProblem) {
     switch item {
-    case .operand(let operand):
-      throw UsageProblem("unexpected argument '\(shown(operand))': imgd takes only options")
-    case .option("config", let value):
-      configurationFile = try operand(value, of: "--config", "a file")
+    case .operand(let operand): throw UsageProblem("unexpected argument '\(shown(operand))': imgd takes only options")
+    case .option("config", let value): configurationFile = try operand(value, of: "--config", "a file")
     case .option("socket", let value):
       let path = try operand(value, of: "--socket", "a path")
       settings.append(CommandLineSetting("--socket", .control, "Socket", path))
     case .option("cache-directory", let value):
       let path = try operand(value, of: "--cache-directory", "a path")
       settings.append(CommandLineSetting("--cache-directory", .disk, "Directory", path))
-    case .option("set", let value):
-      settings.append(try CommandLineSetting(value ?? "", for: Configuration.self))
+    case .option("set", let value): settings.append(try CommandLineSetting(value ?? "", for: Configuration.self))
     case .option("verbose", _): isVerbose = true
     case .option("check-config", _): ask(.checkConfiguration)
     case .option("print-config", _): ask(.printConfiguration)

@@ -15,14 +15,12 @@ extension Configuration: ProgramConfiguration {
   private static let control: [ConfigurationKey<Configuration>] = [
     ConfigurationKey(
       // The address of a Unix socket has room for 108 bytes with the terminating zero.
-      .control, "Socket", \.control.socket, .path(longest: 107), isLive: false,
-      "The path of the socket."),
+      .control, "Socket", \.control.socket, .path(longest: 107), isLive: false, "The path of the socket."),
     ConfigurationKey(
       .control, "MaxClients", \.control.maxClients, .count(1...1_000_000),
       "How many clients may be connected; a further client gets an error and is closed."),
     ConfigurationKey(
-      .control, "MaxLine", \.control.maxLine, .size(1 << 10...16 << 20),
-      "The longest line a client may send."),
+      .control, "MaxLine", \.control.maxLine, .size(1 << 10...16 << 20), "The longest line a client may send."),
     ConfigurationKey(
       .control, "MaxInline", \.control.maxInline, .size(0...16 << 20),
       "The largest picture that is delivered inside an answer."),
@@ -44,9 +42,7 @@ extension Configuration: ProgramConfiguration {
   ]
 
   private static let disk: [ConfigurationKey<Configuration>] = [
-    ConfigurationKey(
-      .disk, "Enabled", \.disk.enabled, .boolean, isLive: false,
-      "Whether pictures are kept on disk."),
+    ConfigurationKey(.disk, "Enabled", \.disk.enabled, .boolean, isLive: false, "Whether pictures are kept on disk."),
     ConfigurationKey(
       .disk, "Directory", \.disk.directory, .path(longest: 3_000), isLive: false,
       "The directory of the pictures, which only this daemon uses."),
@@ -69,8 +65,7 @@ extension Configuration: ProgramConfiguration {
 
   private static let downloads: [ConfigurationKey<Configuration>] = [
     ConfigurationKey(
-      .downloads, "MaxActive", \.downloads.maxActive, .count(1...10_000),
-      "How many downloads run at once."),
+      .downloads, "MaxActive", \.downloads.maxActive, .count(1...10_000), "How many downloads run at once."),
     ConfigurationKey(
       .downloads, "MaxPerHost", \.downloads.maxPerHost, .count(1...10_000),
       "How many downloads run at once from one host, including those that hang or drip."),
@@ -84,14 +79,12 @@ extension Configuration: ProgramConfiguration {
       .downloads, "ConnectTimeout", \.downloads.connectTimeout, .duration(deadline),
       "How long connecting to an origin may take: the look-up of its name, the connection and TLS."),
     ConfigurationKey(
-      .downloads, "IdleTimeout", \.downloads.idleTimeout, .duration(deadline),
-      "How long an origin may be silent."),
+      .downloads, "IdleTimeout", \.downloads.idleTimeout, .duration(deadline), "How long an origin may be silent."),
     ConfigurationKey(
-      .downloads, "Timeout", \.downloads.timeout, .duration(deadline),
-      "How long a whole download may take."),
+      .downloads, "Timeout", \.downloads.timeout, .duration(deadline), "How long a whole download may take."),
     ConfigurationKey(
-      .downloads, "MaxBytes", \.downloads.maxBytes, .size(1...1 << 40),
-      "The largest picture that the daemon downloads."),
+      .downloads, "MaxBytes", \.downloads.maxBytes, .size(1...1 << 40), "The largest picture that the daemon downloads."
+    ),
     ConfigurationKey(
       .downloads, "MaxRedirects", \.downloads.maxRedirects, .count(0...50),
       "How many redirects are followed for one request, remembered ones included."),
@@ -134,15 +127,11 @@ extension Configuration: ProgramConfiguration {
     ConfigurationKey(
       .network, "Allow", \.network.allow, .networks,
       "Private networks to which the daemon may connect whatever Private is."),
+    ConfigurationKey(.network, "Deny", \.network.deny, .networks, "Networks to which the daemon never connects."),
     ConfigurationKey(
-      .network, "Deny", \.network.deny, .networks,
-      "Networks to which the daemon never connects."),
+      .network, "Proxy", \.network.proxy, .proxy, "The proxy for all downloads: none, or http://host:port."),
     ConfigurationKey(
-      .network, "Proxy", \.network.proxy, .proxy,
-      "The proxy for all downloads: none, or http://host:port."),
-    ConfigurationKey(
-      .network, "CAFile", \.network.caFile, .path(longest: 4095),
-      "The certificates that verify origins."),
+      .network, "CAFile", \.network.caFile, .path(longest: 4095), "The certificates that verify origins."),
   ]
   private static let decode: [ConfigurationKey<Configuration>] = [
     ConfigurationKey(
@@ -152,21 +141,18 @@ extension Configuration: ProgramConfiguration {
       .decode, "MaxPixels", \.decode.maxPixels, .count(1...10_000_000_000),
       "The most pixels that a picture may have, over all its frames."),
     ConfigurationKey(
-      .decode, "MaxFrames", \.decode.maxFrames, .count(1...1_000_000),
-      "The most frames that an animation may have."),
+      .decode, "MaxFrames", \.decode.maxFrames, .count(1...1_000_000), "The most frames that an animation may have."),
     ConfigurationKey(
       .decode, "MaxDimension", \.decode.maxDimension, .count(1...1_000_000),
       "The longest side that a picture may have, and what is made of it, in pixels."),
     ConfigurationKey(
-      .decode, "Timeout", \.decode.timeout, .duration(deadline),
-      "How long a decoder may take for one picture."),
+      .decode, "Timeout", \.decode.timeout, .duration(deadline), "How long a decoder may take for one picture."),
     ConfigurationKey(
       // A library and its tables take some of it before the first picture.
       .decode, "Memory", \.decode.memory, .size(64 << 20...1 << 50),
       "The address space that a decoder may use in addition to that of its libraries."),
     ConfigurationKey(
-      .decode, "IdleExit", \.decode.idleExit, .duration(anyDuration),
-      "How long a decoder without work is kept."),
+      .decode, "IdleExit", \.decode.idleExit, .duration(anyDuration), "How long a decoder without work is kept."),
     ConfigurationKey(
       .decode, "Sandbox", \.decode.sandbox, .word,
       "Whether a decoder must have its whole sandbox (required), or what there is (best-effort)."),

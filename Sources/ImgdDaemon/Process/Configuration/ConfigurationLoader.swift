@@ -12,20 +12,16 @@ package enum ConfigurationLoader {
     systemFile: String = ConfigurationLoader.systemFile, warn: (String) -> Void = { _ in }
   ) throws(ConfigurationProblems) -> Configuration {
     let instance = Instance(environment: environment, uid: uid)
-    return try places(options, of: instance, systemFile: systemFile)
-      .read(over: instance.defaults, warn: warn)
+    return try places(options, of: instance, systemFile: systemFile).read(over: instance.defaults, warn: warn)
   }
 
   /// The configuration files that the service reads.
-  static func files(
-    _ options: CommandLineOptions, environment: [String: String]
-  ) -> [String] {
+  static func files(_ options: CommandLineOptions, environment: [String: String]) -> [String] {
     places(options, of: Instance(environment: environment, uid: geteuid())).files
   }
 
   private static func places(
-    _ options: CommandLineOptions, of instance: Instance,
-    systemFile: String = ConfigurationLoader.systemFile
+    _ options: CommandLineOptions, of instance: Instance, systemFile: String = ConfigurationLoader.systemFile
   ) -> ConfigurationPlaces {
     ConfigurationPlaces(
       named: options.configurationFile, usual: instance.configurationFile(system: systemFile),
@@ -38,8 +34,7 @@ extension Instance {
   var defaults: Configuration {
     var configuration = Configuration()
     configuration.control.socket =
-      servesMachine
-      ? ControlSocketPlace.system : ControlSocketPlace.user(environment: environment, uid: uid)
+      servesMachine ? ControlSocketPlace.system : ControlSocketPlace.user(environment: environment, uid: uid)
     configuration.disk.directory = cacheDirectory
     return configuration
   }
@@ -49,9 +44,7 @@ extension Instance {
     if let made = directory(named: "CACHE_DIRECTORY") { return made }
     guard !servesMachine else { return Configuration.Disk().directory }
     if let named = environment["XDG_CACHE_HOME"], named.hasPrefix("/") { return named + "/imgd" }
-    guard let home = environment["HOME"], home.hasPrefix("/") else {
-      return Configuration.Disk().directory
-    }
+    guard let home = environment["HOME"], home.hasPrefix("/") else { return Configuration.Disk().directory }
     return home + "/.cache/imgd"
   }
 }

@@ -9,8 +9,7 @@ import ImgdWire
 
 extension MemoryTier.Limits {
   init(_ memory: Configuration.Memory) {
-    self.init(
-      capacity: memory.capacity, preferred: memory.preferredBytes, maxEntry: memory.maxEntryBytes)
+    self.init(capacity: memory.capacity, preferred: memory.preferredBytes, maxEntry: memory.maxEntryBytes)
   }
 }
 
@@ -27,24 +26,22 @@ extension DiskLimits {
       case .percent(let percent): .percent(percent)
       }
     self.init(
-      capacity: capacity, trimToPercent: disk.trimToPercent,
-      maxAge: disk.maxAge > .zero ? disk.maxAge : nil, minFree: minFree, lease: disk.lease)
+      capacity: capacity, trimToPercent: disk.trimToPercent, maxAge: disk.maxAge > .zero ? disk.maxAge : nil,
+      minFree: minFree, lease: disk.lease)
   }
 }
 
 extension PressureRequest {
   init(_ memory: Configuration.Memory, _ environment: SystemdEnvironment) {
-    self.init(
-      isWanted: memory.pressure == .auto, watch: environment.pressureWatch,
-      write: environment.pressureWrite)
+    self.init(isWanted: memory.pressure == .auto, watch: environment.pressureWatch, write: environment.pressureWrite)
   }
 }
 
 extension FreshnessRules {
   init(_ http: Configuration.HTTP) {
     self.init(
-      defaultLifetime: http.defaultFreshness, heuristicPercent: http.heuristicPercent,
-      staleIfError: http.staleIfError, longestTTL: http.maxTTL)
+      defaultLifetime: http.defaultFreshness, heuristicPercent: http.heuristicPercent, staleIfError: http.staleIfError,
+      longestTTL: http.maxTTL)
   }
 }
 
@@ -69,8 +66,7 @@ extension AddressRule {
   init(_ network: Configuration.Network) {
     self.init(
       mode: Mode(rawValue: network.privateAddresses.rawValue) ?? .direct,
-      allow: network.allow.compactMap { AddressRange($0) },
-      deny: network.deny.compactMap { AddressRange($0) })
+      allow: network.allow.compactMap { AddressRange($0) }, deny: network.deny.compactMap { AddressRange($0) })
   }
 }
 
@@ -88,8 +84,8 @@ extension FleetSettings {
     guard !fleet.server.isEmpty, let server = try? Server(fleet.server) else { return nil }
     self.init(
       server: server, user: fleet.user.isEmpty ? nil : fleet.user,
-      passwordFile: fleet.passwordFile.isEmpty ? nil : fleet.passwordFile,
-      namespace: fleet.namespace, maxObject: fleet.maxObject, timeout: fleet.timeout)
+      passwordFile: fleet.passwordFile.isEmpty ? nil : fleet.passwordFile, namespace: fleet.namespace,
+      maxObject: fleet.maxObject, timeout: fleet.timeout)
   }
 
   /// Takes over what a reload may change: not the server, the user, the password file or the namespace.

@@ -20,9 +20,7 @@ extension ValueFormat where Value == String {
       guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\\") }) else {
         throw WrongValue("is not one word: write printable ASCII without blanks and backslashes")
       }
-      guard text.utf8.count <= longest else {
-        throw WrongValue("is too long: write at most \(longest) bytes")
-      }
+      guard text.utf8.count <= longest else { throw WrongValue("is too long: write at most \(longest) bytes") }
       return text
     } text: {
       $0
@@ -57,19 +55,15 @@ extension FleetSettings.Server {
   /// Reads `unix:/path`, `host:port` or `[address]:port`.
   init(_ text: String) throws(WrongValue) {
     if text.hasPrefix("unix:") {
-      let path = try ValueFormat<String>.path(longest: Self.longestPath).parse(
-        String(text.dropFirst("unix:".count)))
+      let path = try ValueFormat<String>.path(longest: Self.longestPath).parse(String(text.dropFirst("unix:".count)))
       self = .unix(path: path)
       return
     }
     guard let colon = text.utf8.lastIndex(of: UInt8(ascii: ":")), colon > text.startIndex,
-      let port = decimalNumber(text.utf8[text.utf8.index(after: colon)...]),
-      (1...65_535).contains(port), isHost(String(text[..<colon]))
-    else {
-      throw WrongValue("is not a server: write unix:/path, host:port or [IPv6 address]:port")
-    }
+      let port = decimalNumber(text.utf8[text.utf8.index(after: colon)...]), (1...65_535).contains(port),
+      isHost(String(text[..<colon]))
+    else { throw WrongValue("is not a server: write unix:/path, host:port or [IPv6 address]:port") }
     let host = text[..<colon]
-    self = .tcp(
-      host: String(host.hasPrefix("[") ? host.dropFirst().dropLast() : host), port: port)
+    self = .tcp(host: String(host.hasPrefix("[") ? host.dropFirst().dropLast() : host), port: port)
   }
 }

@@ -36,8 +36,7 @@ extension ValueFormat where Value == [String] {
       let networks = items(of: text)
       for network in networks where !isNetwork(network) {
         let subject = networks.count == 1 ? "is" : "contains '\(shown(network))', which is"
-        throw WrongValue(
-          "\(subject) not a network: write address/prefix, such as 10.0.0.0/8 or fd00::/8")
+        throw WrongValue("\(subject) not a network: write address/prefix, such as 10.0.0.0/8 or fd00::/8")
       }
       return networks
     } text: {
@@ -51,9 +50,7 @@ extension ValueFormat where Value == String? {
   static var proxy: Self {
     Self { text throws(WrongValue) in
       if text == "none" { return nil }
-      guard isProxy(text) else {
-        throw WrongValue("is not a proxy: write none, or http://host:port")
-      }
+      guard isProxy(text) else { throw WrongValue("is not a proxy: write none, or http://host:port") }
       return text
     } text: {
       $0 ?? "none"
@@ -75,18 +72,14 @@ private func isNetwork(_ text: String) -> Bool {
   let parts = text.split(separator: "/", omittingEmptySubsequences: false)
   guard parts.count == 2, let prefix = decimalNumber(parts[1].utf8) else { return false }
   let address = String(parts[0])
-  return isAddress(address, AF_INET) && prefix <= 32
-    || isAddress(address, AF_INET6) && prefix <= 128
+  return isAddress(address, AF_INET) && prefix <= 32 || isAddress(address, AF_INET6) && prefix <= 128
 }
 
 private func isProxy(_ text: String) -> Bool {
   let scheme = "http://"
-  guard text.hasPrefix(scheme), let colon = text.utf8.lastIndex(of: UInt8(ascii: ":")) else {
-    return false
-  }
+  guard text.hasPrefix(scheme), let colon = text.utf8.lastIndex(of: UInt8(ascii: ":")) else { return false }
   let start = text.utf8.index(text.startIndex, offsetBy: scheme.utf8.count)
-  guard start < colon,
-    let port = decimalNumber(text.utf8[text.utf8.index(after: colon)...]),
+  guard start < colon, let port = decimalNumber(text.utf8[text.utf8.index(after: colon)...]),
     (1...65_535).contains(port)
   else { return false }
   return isHost(String(text[start..<colon]))
@@ -94,9 +87,7 @@ private func isProxy(_ text: String) -> Bool {
 
 /// Whether a text is a host name, an IPv4 address, or an IPv6 address in brackets.
 func isHost(_ text: String) -> Bool {
-  if text.hasPrefix("["), text.hasSuffix("]") {
-    return isAddress(String(text.dropFirst().dropLast()), AF_INET6)
-  }
+  if text.hasPrefix("["), text.hasSuffix("]") { return isAddress(String(text.dropFirst().dropLast()), AF_INET6) }
   return text.utf8.allSatisfy { byte in
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

@@ -4,9 +4,7 @@ import ImgdSystem
 extension SpawnedProgram.End {
   /// Whether the end came from outside: from the kernel when memory is short, or from a person. No decoder ends
   /// by these signals because of what it does; if the daemon itself kills one, nobody asks for the reason.
-  var isFromOutside: Bool {
-    [SIGKILL, SIGTERM, SIGINT, SIGHUP, SIGQUIT].contains { self == .signalled($0) }
-  }
+  var isFromOutside: Bool { [SIGKILL, SIGTERM, SIGINT, SIGHUP, SIGQUIT].contains { self == .signalled($0) } }
 
   /// The end in words that follow "it".
   var words: String {

@@ -7,9 +7,7 @@ struct DecoderLocation: Sendable {
   /// The paths to try: the first one that leads to a program is used.
   let places: [String]
 
-  init(places: [String]) {
-    self.places = places
-  }
+  init(places: [String]) { self.places = places }
 
   /// Looks beside another program, and where packages put programs that nobody calls by name.
   init(beside executable: String) {
@@ -24,9 +22,7 @@ struct DecoderLocation: Sendable {
   /// As seen from the daemon itself, even if its file has been replaced since it was started.
   static var ofDaemon: DecoderLocation { DecoderLocation(beside: ownPath) }
 
-  var path: String? {
-    places.first { unsafe access($0, X_OK) == 0 }
-  }
+  var path: String? { places.first { unsafe access($0, X_OK) == 0 } }
 
   /// Empty without /proc.
   private static var ownPath: String {

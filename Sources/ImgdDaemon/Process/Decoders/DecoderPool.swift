@@ -30,17 +30,13 @@ final class DecoderPool: Decoding {
   /// Fires at the end of a pause in which no decoder is started.
   private var pauseEnd: Timer?
 
-  init(
-    _ settings: Configuration.Decode, program: DecoderLocation = .ofDaemon, loop: EventLoop
-  ) throws(SystemFailure) {
+  init(_ settings: Configuration.Decode, program: DecoderLocation = .ofDaemon, loop: EventLoop) throws(SystemFailure) {
     self.settings = settings
     self.loop = loop
     starter = try DecoderStarter(program, on: loop)
   }
 
-  deinit {
-    pauseEnd?.cancel()
-  }
+  deinit { pauseEnd?.cancel() }
 
   // MARK: Orders
 
@@ -60,9 +56,7 @@ final class DecoderPool: Decoding {
     if !queue.leave(serial, claim) { _ = begun[serial]?.claims.remove(claim) }
   }
 
-  func abort(serial: UInt64) {
-    if queue.remove(serial: serial) == nil { begun[serial] = nil }
-  }
+  func abort(serial: UInt64) { if queue.remove(serial: serial) == nil { begun[serial] = nil } }
 
   func learnAbilities(then: @escaping (Result<DecoderAbilities, DecodeFailure>) -> Void) {
     if let abilities { return then(.success(abilities)) }
@@ -92,9 +86,7 @@ final class DecoderPool: Decoding {
   }
 
   /// Ends decoders that have nothing to do: memory is short.
-  func retireIdle() {
-    for worker in workers where worker.phase == .idle { worker.end() }
-  }
+  func retireIdle() { for worker in workers where worker.phase == .idle { worker.end() } }
 
   /// Ends all decoders. No order gets an answer from here on.
   func stop() {
@@ -125,9 +117,11 @@ final class DecoderPool: Decoding {
       give(next, to: worker)
     }
     let wanted = queue.count + (asking.isEmpty ? 0 : 1)
-    while starting < min(wanted, starts.areProven ? .max : 1), hasUseForAnother,
-      starts.obstacle(at: loop.now) == nil, !isStopped
-    { start() }
+    while starting < min(wanted, starts.areProven ? .max : 1), hasUseForAnother, starts.obstacle(at: loop.now) == nil,
+      !isStopped
+    {
+      start()
+    }
     giveUpIfHopeless()
   }
 
@@ -136,20 +130,16 @@ final class DecoderPool: Decoding {
 
   /// Whether another decoder may be started and could be given an order.
   private var hasUseForAnother: Bool {
-    workers.count < mostWorkers
-      && (!asking.isEmpty || queue.hasNext(forLast: workers.count + 1 >= mostWorkers))
+    workers.count < mostWorkers && (!asking.isEmpty || queue.hasNext(forLast: workers.count + 1 >= mostWorkers))
   }
 
   private func give(_ queued: QueuedOrder, to worker: DecoderWorker) {
     let serial = queued.order.serial
     let order: DecodeOrder
-    do {
-      order = try queued.order.inMemory()
-    } catch {
+    do { order = try queued.order.inMemory() } catch {
       counts.failed += 1
       queue.settle(serial, at: loop.now)
-      return queued.then(
-        .failure(DecodeFailure(.unavailable, "an order cannot be given to a decoder: \(error)")))
+      return queued.then(.failure(DecodeFailure(.unavailable, "an order cannot be given to a decoder: \(error)")))
     }
     guard worker.begin(order, within: settings.timeout) else {
       queue.settle(serial, at: loop.now)
@@ -159,18 +149,14 @@ final class DecoderPool: Decoding {
   }
 
   private func start() {
-    let worker = DecoderWorker(memory: settings.memory, on: loop) { [unowned self] in
-      receive($1, of: $0)
-    }
+    let worker = DecoderWorker(memory: settings.memory, on: loop) { [unowned self] in receive($1, of: $0) }
     workers.append(worker)
     starter.start(memory: settings.memory) { worker.adopt($0) }
   }
 
   /// If there is no decoder and none can be started, only the end of a first pause is worth waiting for.
   private func giveUpIfHopeless() {
-    guard let obstacle = starts.obstacle(at: loop.now), !workers.contains(where: \.isLive) else {
-      return
-    }
+    guard let obstacle = starts.obstacle(at: loop.now), !workers.contains(where: \.isLive) else { return }
     tellAsking(.failure(obstacle))
     guard starts.areHopeless else { return }
     for queued in queue.removeAll(at: loop.now) {
@@ -253,8 +239,7 @@ final class DecoderPool: Decoding {
   private func settle(_ worker: DecoderWorker) {
     guard worker.phase == .idle else { return }
     let isSurplus = workers.count(where: \.isLive) > mostWorkers
-    let isOutdated =
-      worker.memory != settings.memory || worker.abilities.flatMap(lack(in:)) != nil
+    let isOutdated = worker.memory != settings.memory || worker.abilities.flatMap(lack(in:)) != nil
     if isSurplus || isOutdated || worker.orders >= Self.mostOrders {
       worker.leave()
     } else {
@@ -266,9 +251,7 @@ final class DecoderPool: Decoding {
 extension DecodeOrder {
   /// The same order, with its picture in a memfd.
   fileprivate func inMemory() throws(SystemFailure) -> DecodeOrder {
-    DecodeOrder(
-      serial: serial, format: format, picture: try picture.shareable(), rendition: rendition,
-      limits: limits)
+    DecodeOrder(serial: serial, format: format, picture: try picture.shareable(), rendition: rendition, limits: limits)
   }
 }
 

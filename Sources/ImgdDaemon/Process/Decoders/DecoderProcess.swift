@@ -16,8 +16,7 @@ final class DecoderProcess {
   /// `onArrival` is called with all that has arrived, and then with `.nothing`, unless the channel was closed
   /// meanwhile; `onEnd` is called once.
   init(
-    _ started: StartedDecoder, on loop: EventLoop,
-    onArrival: @escaping (DecodeChannel.Arrival) -> Void,
+    _ started: StartedDecoder, on loop: EventLoop, onArrival: @escaping (DecodeChannel.Arrival) -> Void,
     onEnd: @escaping (SpawnedProgram.End) -> Void
   ) throws(SystemFailure) {
     program = started.program
@@ -37,9 +36,7 @@ final class DecoderProcess {
   var pid: Int32 { program.pid }
 
   /// Sends an order; false when the decoder is gone.
-  func send(_ order: DecodeOrder) -> Bool {
-    line?.channel.send(order) ?? false
-  }
+  func send(_ order: DecodeOrder) -> Bool { line?.channel.send(order) ?? false }
 
   /// Closes the channel, which makes the decoder end.
   func hangUp() {

@@ -16,20 +16,15 @@ final class DecoderStarter {
   }
 
   /// Starts a decoder that may use `memory` bytes of address space beyond its libraries.
-  func start(
-    memory: Int, then: @escaping (Result<StartedDecoder, FailedDecoderStart>) -> Void
-  ) {
-    let job: @Sendable (DecoderLocation) -> Result<StartedDecoder, FailedDecoderStart> = {
-      program in
+  func start(memory: Int, then: @escaping (Result<StartedDecoder, FailedDecoderStart>) -> Void) {
+    let job: @Sendable (DecoderLocation) -> Result<StartedDecoder, FailedDecoderStart> = { program in
       Result { () throws(FailedDecoderStart) in try StartedDecoder(program, memory: memory) }
     }
     thread.submit(job, then: then)
   }
 
   /// Starts no more decoders, and ends the thread.
-  func stop() {
-    thread.stop()
-  }
+  func stop() { thread.stop() }
 }
 
 /// A decoder that has been started and has not greeted yet.
@@ -69,8 +64,7 @@ struct FailedDecoderStart: Error, Equatable {
 
   static func missing(_ program: DecoderLocation) -> FailedDecoderStart {
     let places = program.places.joined(separator: " or ")
-    return FailedDecoderStart(
-      "the decoder is not installed: there is no program \(places)", isLasting: true)
+    return FailedDecoderStart("the decoder is not installed: there is no program \(places)", isLasting: true)
   }
 
   /// A lack of memory or an excess of processes may pass soon; a file that cannot be executed stays so.
@@ -91,8 +85,7 @@ struct FailedDecoderStart: Error, Equatable {
   static func lacking(_ layers: DecoderAbilities.Layers) -> FailedDecoderStart {
     let names = layers.names.joined(separator: ", ")
     return FailedDecoderStart(
-      "the decoder's sandbox is incomplete: it lacks \(names) "
-        + "(Decode.Sandbox=best-effort permits that)",
+      "the decoder's sandbox is incomplete: it lacks \(names) " + "(Decode.Sandbox=best-effort permits that)",
       isLasting: true)
   }
 }

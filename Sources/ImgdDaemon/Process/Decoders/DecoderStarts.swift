@@ -52,8 +52,4 @@ struct DecoderStarts {
   }
 }
 
-extension DecodeFailure {
-  init(_ start: FailedDecoderStart) {
-    self.init(.unavailable, start.reason)
-  }
-}
+extension DecodeFailure { init(_ start: FailedDecoderStart) { self.init(.unavailable, start.reason) } }

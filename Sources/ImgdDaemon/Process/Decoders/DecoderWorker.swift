@@ -71,9 +71,7 @@ final class DecoderWorker {
     }
   }
 
-  deinit {
-    alarm?.cancel()
-  }
+  deinit { alarm?.cancel() }
 
   /// The number of the process; nil until it has started.
   var pid: Int32? { process?.pid }
@@ -95,8 +93,7 @@ final class DecoderWorker {
   private func watch(_ started: StartedDecoder) throws(FailedDecoderStart) -> DecoderProcess {
     do throws(SystemFailure) {
       return try DecoderProcess(
-        started, on: loop, onArrival: { [unowned self] in receive($0) },
-        onEnd: { [unowned self] in leave(after: $0) })
+        started, on: loop, onArrival: { [unowned self] in receive($0) }, onEnd: { [unowned self] in leave(after: $0) })
     } catch { throw .system(error) }
   }
 
@@ -118,18 +115,13 @@ final class DecoderWorker {
     orders += 1
     phase = .working
     work = Work(
-      serial: order.serial, rendition: order.rendition,
-      subject: "\(order.picture.count) bytes of \(order.format)")
-    setAlarm(after: limit) { [unowned self] in
-      settle(by: .timedOut, "the decoder took longer than \(limit)")
-    }
+      serial: order.serial, rendition: order.rendition, subject: "\(order.picture.count) bytes of \(order.format)")
+    setAlarm(after: limit) { [unowned self] in settle(by: .timedOut, "the decoder took longer than \(limit)") }
     return true
   }
 
   /// Keeps it without work for a while.
-  func rest(for time: Duration) {
-    setAlarm(after: time) { [unowned self] in leave() }
-  }
+  func rest(for time: Duration) { setAlarm(after: time) { [unowned self] in leave() } }
 
   // MARK: The end
 
@@ -203,8 +195,7 @@ final class DecoderWorker {
     switch phase {
     case .starting: fail(.ended(end))
     case .idle where end == .exited(0): break
-    case .working where end == .exited(0):
-      giveBack(DecodeFailure(.crashed, "the decoder ended without an answer"))
+    case .working where end == .exited(0): giveBack(DecodeFailure(.crashed, "the decoder ended without an answer"))
     case .working where end.isFromOutside:
       let reason = "the decoder \(end.words)"
       report(self, .broke(reason: work.map { "\(reason), over \($0.subject)" } ?? reason))
@@ -223,9 +214,7 @@ final class DecoderWorker {
   }
 
   private func settle(byBreach breach: String) {
-    guard phase != .starting else {
-      return fail(FailedDecoderStart("the decoder cannot be used: \(breach)"))
-    }
+    guard phase != .starting else { return fail(FailedDecoderStart("the decoder cannot be used: \(breach)")) }
     settle(by: .crashed, "the decoder broke the rules: \(breach)")
   }
 

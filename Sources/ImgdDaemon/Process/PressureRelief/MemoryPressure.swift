@@ -11,8 +11,7 @@ final class MemoryPressure {
   private var monitor: PressureMonitor?
 
   init(
-    _ request: PressureRequest, paths: PressurePaths = .system, loop: EventLoop,
-    effects: PressureRelief.Effects,
+    _ request: PressureRequest, paths: PressurePaths = .system, loop: EventLoop, effects: PressureRelief.Effects,
     log: @escaping (String, [Log.Field]) -> Void = { Log.notice(.pressure, $0, $1) }
   ) {
     relief = PressureRelief(loop: loop, effects: effects, log: log)
@@ -40,19 +39,13 @@ final class MemoryPressure {
   }
 
   /// Frees memory on demand, as if under pressure.
-  func relieve(_ source: String) {
-    relief.relieve(source)
-  }
+  func relieve(_ source: String) { relief.relieve(source) }
 
   private func open() {
     monitor = nil
-    let monitor = PressureMonitor(request, paths: paths, loop: loop) { [unowned self] in
-      relief.answer(source)
-    }
+    let monitor = PressureMonitor(request, paths: paths, loop: loop) { [unowned self] in relief.answer(source) }
     monitor.onChange = { [log, unowned monitor] in log($0, [.source(monitor.source.rawValue)]) }
     self.monitor = monitor
-    if let note = monitor.note {
-      log("the source of memory pressure is \(source) (\(note))", [.source(source)])
-    }
+    if let note = monitor.note { log("the source of memory pressure is \(source) (\(note))", [.source(source)]) }
   }
 }

@@ -47,8 +47,7 @@ final class PressureRelief {
   private var growth: Timer?
 
   init(
-    loop: EventLoop, effects: Effects,
-    log: @escaping (String, [Log.Field]) -> Void = { Log.notice(.pressure, $0, $1) }
+    loop: EventLoop, effects: Effects, log: @escaping (String, [Log.Field]) -> Void = { Log.notice(.pressure, $0, $1) }
   ) {
     self.loop = loop
     self.effects = effects
@@ -71,9 +70,7 @@ final class PressureRelief {
   }
 
   /// Frees memory on demand, which does not count as a report.
-  func relieve(_ source: String) {
-    soon { [unowned self] in relieveNow(source) }
-  }
+  func relieve(_ source: String) { soon { [unowned self] in relieveNow(source) } }
 
   /// Frees memory at once, or when the two seconds are over, once for all reports in between.
   private func soon(_ relieve: @escaping () -> Void) {
@@ -127,7 +124,6 @@ final class PressureRelief {
     let pictures = removed.entries == 1 ? "1 picture" : "\(removed.entries) pictures"
     log(
       "memory pressure (\(source)): freed \(removed.bytes) bytes (\(pictures)); the memory tier may "
-        + "now use \(share.words) of its capacity",
-      [.source(source), .entries(removed.entries), .bytes(removed.bytes)])
+        + "now use \(share.words) of its capacity", [.source(source), .entries(removed.entries), .bytes(removed.bytes)])
   }
 }

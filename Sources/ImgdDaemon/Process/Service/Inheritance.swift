@@ -31,8 +31,7 @@ struct Inheritance {
 
   /// The control socket; programs other than systemd may pass it without a name.
   static func control(in descriptors: [InheritedDescriptor]) -> InheritedDescriptor? {
-    descriptors.first { $0.name == socketName }
-      ?? descriptors.first { $0.name == InheritedDescriptor.noName }
+    descriptors.first { $0.name == socketName } ?? descriptors.first { $0.name == InheritedDescriptor.noName }
   }
 
   private func warn(ofClosed count: Int) {
@@ -40,7 +39,6 @@ struct Inheritance {
     Log.warning(
       .start,
       "closed what was inherited under \(names)\(unknown.count > 3 ? " and other names" : "") "
-        + "(descriptors: \(count)): imgd takes one socket, named '\(Self.socketName)' by "
-        + "FileDescriptorName=")
+        + "(descriptors: \(count)): imgd takes one socket, named '\(Self.socketName)' by " + "FileDescriptorName=")
   }
 }

@@ -36,8 +36,8 @@ final class MemoryHandover {
   /// `mostDescriptors` is how many the manager is willing to keep. The previous daemon's descriptors
   /// are removed from the manager's store at once: if this start fails, the next one must not find them.
   init(
-    _ manager: SystemdMessenger, of core: Core, mostDescriptors: Int,
-    inheriting inherited: [InheritedDescriptor], loop: EventLoop
+    _ manager: SystemdMessenger, of core: Core, mostDescriptors: Int, inheriting inherited: [InheritedDescriptor],
+    loop: EventLoop
   ) {
     indices = Self.payloads(inherited, named: Self.indexName)
     bodies = Self.payloads(inherited, named: Self.bodiesName)
@@ -81,8 +81,7 @@ final class MemoryHandover {
     guard mostDescriptors > 0 else { return nil }
     let limits = HandoverLimits(descriptors: mostDescriptors, bytes: memory.limits.preferred)
     let handover = try? memory.handover(
-      within: limits, isClean: isClean, release: Release.version, at: loop.now,
-      wall: WallClock.seconds)
+      within: limits, isClean: isClean, release: Release.version, at: loop.now, wall: WallClock.seconds)
     let replacement = handover.map { StoreChange.Content(index: $0.index, bodies: $0.bodies) }
     let removesFirst = mayBeStored || isChanging
     guard removesFirst || replacement != nil else { return nil }
@@ -114,19 +113,14 @@ final class MemoryHandover {
     guard indices.count == 1, let index = indices.first else { return }
     do throws(HandoverProblem) {
       _ = try memory.takeOver(
-        index: index, bodies: bodies, release: Release.version, at: loop.now,
-        wall: WallClock.seconds, isKnown: { PictureFormat(rawValue: $0.format) != nil },
-        taken: { core.inherit($0) })
-    } catch {
-      Log.notice(.handover, "the memory tier begins empty: \(error.description)")
-    }
+        index: index, bodies: bodies, release: Release.version, at: loop.now, wall: WallClock.seconds,
+        isKnown: { PictureFormat(rawValue: $0.format) != nil }, taken: { core.inherit($0) })
+    } catch { Log.notice(.handover, "the memory tier begins empty: \(error.description)") }
   }
 
   /// Memfds that are not sealed are closed.
-  private static func payloads(_ inherited: [InheritedDescriptor], named name: String) -> [Payload]
-  {
-    inherited.filter { $0.name == name }
-      .compactMap { Payload.adopt(FileDescriptor(owning: $0.number)) }
+  private static func payloads(_ inherited: [InheritedDescriptor], named name: String) -> [Payload] {
+    inherited.filter { $0.name == name }.compactMap { Payload.adopt(FileDescriptor(owning: $0.number)) }
   }
 }
 

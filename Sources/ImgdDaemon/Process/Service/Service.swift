@@ -26,13 +26,9 @@ final class Service {
   }
 
   /// The socket listens and the cache answers.
-  func isReady() {
-    manager.post(.ready(status: status.text()))
-  }
+  func isReady() { manager.post(.ready(status: status.text())) }
 
-  func beginsReload() {
-    manager.post(.reloading(since: .current))
-  }
+  func beginsReload() { manager.post(.reloading(since: .current)) }
 
   /// The service is as ready as before, even if the new configuration was refused.
   func endsReload(refused reason: String?) {
@@ -56,14 +52,11 @@ final class Service {
   }
 
   /// Waits for a while until the manager has received everything.
-  func finish() {
-    manager.finish(within: Self.timeToFinish)
-  }
+  func finish() { manager.finish(within: Self.timeToFinish) }
 
   /// Pings the service manager as long as every thread that clients depend on answers.
   func watch(
-    over engine: TransferEngine, _ fleet: FleetEngine?, _ disk: DiskTier,
-    every period: Duration?, on loop: EventLoop
+    over engine: TransferEngine, _ fleet: FleetEngine?, _ disk: DiskTier, every period: Duration?, on loop: EventLoop
   ) throws(SystemFailure) {
     guard let period else { return }
     let transfers = try LoopAnswers(on: loop) { engine.askForLife($0) }
@@ -76,9 +69,7 @@ final class Service {
       let answers = try LoopAnswers(on: loop) { fleet.askForLife($0) }
       stages.append(Watchdog.Stage(name: "the fleet's loop") { answers.ask(then: $0) })
     }
-    let watchdog = Watchdog(period: period, loop: loop, stages: stages) { [manager] in
-      manager.post(.alive)
-    }
+    let watchdog = Watchdog(period: period, loop: loop, stages: stages) { [manager] in manager.post(.alive) }
     watchdog.onDelay = { late in
       Log.error(.watchdog, "no answer from \(late.joined(separator: ", ")) for half of \(period)")
     }
@@ -92,14 +83,10 @@ private final class LoopAnswers {
   private let home: Mailbox<Bool>
   private let waiting = Waiting()
 
-  private final class Waiting {
-    var answered: (() -> Void)?
-  }
+  private final class Waiting { var answered: (() -> Void)? }
 
   /// `question` has its argument called on the other loop.
-  init(
-    on loop: EventLoop, question: @escaping (@escaping @Sendable () -> Void) -> Void
-  ) throws(SystemFailure) {
+  init(on loop: EventLoop, question: @escaping (@escaping @Sendable () -> Void) -> Void) throws(SystemFailure) {
     self.question = question
     home = try loop.makeMailbox { [waiting] _ in waiting.answered.take()?() }
   }

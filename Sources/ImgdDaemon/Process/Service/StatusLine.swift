@@ -30,9 +30,7 @@ final class StatusLine {
   }
 
   /// Sends nothing any more: the last status says that the daemon is stopping.
-  func close() {
-    isClosed = true
-  }
+  func close() { isClosed = true }
 
   private func update() {
     isScheduled = false

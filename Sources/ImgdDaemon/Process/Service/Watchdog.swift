@@ -36,9 +36,7 @@ final class Watchdog {
   private var delay: Timer?
 
   /// Begins with a question at once; `ping` is called on the loop.
-  init(
-    period: Duration, loop: EventLoop, stages: [Stage], ping: @escaping () -> Void
-  ) {
+  init(period: Duration, loop: EventLoop, stages: [Stage], ping: @escaping () -> Void) {
     precondition(!stages.isEmpty, "a sign of life needs at least one stage to answer")
     let period = max(period, Self.shortestPeriod)
     pause = period / 4
@@ -49,9 +47,7 @@ final class Watchdog {
     ask()
   }
 
-  deinit {
-    stop()
-  }
+  deinit { stop() }
 
   /// Asks no stage any more, and gives no more signs of life.
   func stop() {

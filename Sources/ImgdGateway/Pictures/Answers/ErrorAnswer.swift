@@ -10,13 +10,9 @@ package struct ErrorAnswer {
   private let details: [JSONValue.Member]
 
   /// A refusal of the gateway's own.
-  package init(_ error: GatewayError) {
-    self.init(error, retryAfter: [429, 503].contains(error.status) ? 1 : nil)
-  }
+  package init(_ error: GatewayError) { self.init(error, retryAfter: [429, 503].contains(error.status) ? 1 : nil) }
 
-  private init(
-    _ error: GatewayError, retryAfter: Int?, details: [JSONValue.Member] = []
-  ) {
+  private init(_ error: GatewayError, retryAfter: Int?, details: [JSONValue.Member] = []) {
     self.error = error
     self.retryAfter = retryAfter
     self.details = details
@@ -45,12 +41,9 @@ package struct ErrorAnswer {
   }
 
   /// The answer, with further header fields.
-  package func response(
-    adding fields: [(name: String, value: String)] = []
-  ) -> HTTPResponse {
+  package func response(adding fields: [(name: String, value: String)] = []) -> HTTPResponse {
     var all: [(name: String, value: String)] = [
-      ("Content-Type", "application/json"), ("X-Content-Type-Options", "nosniff"),
-      ("Cache-Control", "no-store"),
+      ("Content-Type", "application/json"), ("X-Content-Type-Options", "nosniff"), ("Cache-Control", "no-store"),
     ]
     if let retryAfter { all.append(("Retry-After", String(retryAfter))) }
     return HTTPResponse(status: error.status, fields: all + fields, body: .bytes(json))
@@ -85,7 +78,6 @@ package struct ErrorAnswer {
 extension GatewayError {
   /// No answer from the daemon; the reason names its socket, and is not shown to strangers.
   static var unreachable: GatewayError {
-    GatewayError(
-      503, "unavailable", "imgd cannot be reached: try again in a moment", isRetryable: true)
+    GatewayError(503, "unavailable", "imgd cannot be reached: try again in a moment", isRetryable: true)
   }
 }

@@ -8,15 +8,12 @@ enum ErrorStatus {
     case .badRequest, .badURL, .blockedScheme, .unknownField, .badJSON: 400
     case .blockedAddress, .forbidden: 403
     case .lineTooLong: 414
-    case .tooLarge, .notAnImage, .unsupportedFormat, .tooManyPixels, .decodeFailed, .decodeCrashed:
-      422
+    case .tooLarge, .notAnImage, .unsupportedFormat, .tooManyPixels, .decodeFailed, .decodeCrashed: 422
     case .dns, .connect, .tls, .truncated, .emptyBody, .tooManyRedirects: 502
     case .tooManyRequests, .queueFull, .shuttingDown, .unavailable, .diskFull, .cancelled: 503
     case .timeout: 504
     case .httpStatus: status(ofOrigin: origin ?? 0)
-    case .internal, .unknownCommand, .duplicateReceipt, .unknownReceipt, .notCached,
-      .tooLargeInline:
-      500
+    case .internal, .unknownCommand, .duplicateReceipt, .unknownReceipt, .notCached, .tooLargeInline: 500
     }
   }
 

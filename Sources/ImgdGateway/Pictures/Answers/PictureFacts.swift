@@ -17,8 +17,8 @@ struct PictureFacts {
 
   /// Nil for an answer without a picture.
   init?(_ reply: Reply) {
-    guard reply.succeeded == true, let type = reply.text("type"),
-      let lent = reply.objects("fds")?.first, let bytes = lent.number("bytes"), bytes > 0
+    guard reply.succeeded == true, let type = reply.text("type"), let lent = reply.objects("fds")?.first,
+      let bytes = lent.number("bytes"), bytes > 0
     else { return nil }
     self.type = type
     self.bytes = bytes
@@ -30,7 +30,5 @@ struct PictureFacts {
   }
 
   /// Seconds, limited to the range in which caches count.
-  private static func sane(_ seconds: Int?) -> Int {
-    min(max(seconds ?? 0, 0), Int(Int32.max))
-  }
+  private static func sane(_ seconds: Int?) -> Int { min(max(seconds ?? 0, 0), Int(Int32.max)) }
 }

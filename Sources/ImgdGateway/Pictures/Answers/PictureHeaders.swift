@@ -14,21 +14,15 @@ struct PictureHeaders {
   /// The fields for the whole picture.
   var whole: Fields {
     [
-      ("Content-Type", facts.type), ("Accept-Ranges", "bytes"),
-      ("X-Content-Type-Options", "nosniff"),
+      ("Content-Type", facts.type), ("Accept-Ranges", "bytes"), ("X-Content-Type-Options", "nosniff"),
       // Protects people who open the picture on its own.
-      ("Content-Security-Policy", "default-src 'none'; sandbox"),
-      ("Content-Disposition", "inline"),
+      ("Content-Security-Policy", "default-src 'none'; sandbox"), ("Content-Disposition", "inline"),
     ] + known
   }
 
   /// The fields for a part of it.
   func part(_ range: Range<Int>) -> Fields {
-    whole + [
-      (
-        "Content-Range", "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(facts.bytes)"
-      )
-    ]
+    whole + [("Content-Range", "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(facts.bytes)")]
   }
 
   /// The fields for a client that has the picture (RFC 9110, 15.4.5).
@@ -49,21 +43,17 @@ struct PictureHeaders {
   // MARK: Answers
 
   /// The whole picture, from a file that holds nothing else.
-  func wholeResponse(_ file: consuming FileDescriptor?) -> HTTPResponse {
-    response(200, whole, file, 0..<facts.bytes)
-  }
+  func wholeResponse(_ file: consuming FileDescriptor?) -> HTTPResponse { response(200, whole, file, 0..<facts.bytes) }
 
   func partResponse(_ range: Range<Int>, _ file: consuming FileDescriptor?) -> HTTPResponse {
     response(206, part(range), file, range)
   }
 
-  var notModifiedResponse: HTTPResponse {
-    HTTPResponse(status: 304, fields: known, body: .length(facts.bytes))
-  }
+  var notModifiedResponse: HTTPResponse { HTTPResponse(status: 304, fields: known, body: .length(facts.bytes)) }
 
-  private func response(
-    _ status: Int, _ fields: Fields, _ file: consuming FileDescriptor?, _ range: Range<Int>
-  ) -> HTTPResponse {
+  private func response(_ status: Int, _ fields: Fields, _ file: consuming FileDescriptor?, _ range: Range<Int>)
+    -> HTTPResponse
+  {
     guard let file = consume file else { preconditionFailure("an answer takes the picture once") }
     return HTTPResponse(status: status, fields: fields, body: .file(range), of: file)
   }

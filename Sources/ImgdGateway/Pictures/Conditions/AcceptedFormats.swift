@@ -25,8 +25,8 @@ struct AcceptedFormats {
 
   private mutating func readRange(_ scanner: inout FieldScanner) {
     scanner.skipBlanks()
-    guard scanner.takeToken() == "image", scanner.takeByte(UInt8(ascii: "/")),
-      let name = scanner.takeToken(), let weight = Self.weight(&scanner)
+    guard scanner.takeToken() == "image", scanner.takeByte(UInt8(ascii: "/")), let name = scanner.takeToken(),
+      let weight = Self.weight(&scanner)
     else { return }
     weights[name] = max(weights[name] ?? 0, weight)
   }

@@ -13,10 +13,8 @@ enum ByteRange: Equatable {
       return
     }
     switch spec {
-    case .from(let first, let last):
-      self = first < count ? .part(first..<min(last, count - 1) + 1) : .unsatisfiable
-    case .last(let length):
-      self = length > 0 ? .part(count - min(length, count)..<count) : .unsatisfiable
+    case .from(let first, let last): self = first < count ? .part(first..<min(last, count - 1) + 1) : .unsatisfiable
+    case .last(let length): self = length > 0 ? .part(count - min(length, count)..<count) : .unsatisfiable
     }
   }
 

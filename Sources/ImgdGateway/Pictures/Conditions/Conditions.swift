@@ -30,9 +30,7 @@ struct Conditions {
   private func isPresent(_ facts: PictureFacts) -> Bool {
     let lists = fields("If-Match")
     guard lists.isEmpty else { return has(facts, lists) { $0.isStrongly(in: $1) } }
-    guard let modified = facts.modified, let date = date("If-Unmodified-Since") else {
-      return true
-    }
+    guard let modified = facts.modified, let date = date("If-Unmodified-Since") else { return true }
     return modified <= date
   }
 
@@ -45,9 +43,7 @@ struct Conditions {
   }
 
   /// Whether one of the lists names the picture; false if any of them is not a list of tags.
-  private func has(
-    _ facts: PictureFacts, _ lists: [String], _ isNamed: (EntityTag, String) -> Bool?
-  ) -> Bool {
+  private func has(_ facts: PictureFacts, _ lists: [String], _ isNamed: (EntityTag, String) -> Bool?) -> Bool {
     if lists.count == 1, isStar(lists[0]) { return true }
     guard let tag = facts.tag.flatMap({ EntityTag($0) }) else { return false }
     let findings = lists.map { isNamed(tag, $0) }
@@ -59,9 +55,7 @@ struct Conditions {
     let values = fields("If-Range")
     guard let value = values.first else { return true }
     guard values.count == 1 else { return false }
-    if let tag = facts.tag.flatMap({ EntityTag($0) }), tag.isStrongly(in: value) == true {
-      return true
-    }
+    if let tag = facts.tag.flatMap({ EntityTag($0) }), tag.isStrongly(in: value) == true { return true }
     // Two pictures may share a date in this second.
     guard let modified = facts.modified, modified < now else { return false }
     return HTTPDate.parse(value, now: now) == modified
@@ -73,7 +67,5 @@ struct Conditions {
     return values.count == 1 ? HTTPDate.parse(values[0], now: now) : nil
   }
 
-  private func isStar(_ text: String) -> Bool {
-    text.utf8.filter { $0 != 0x20 && $0 != 0x09 }.elementsEqual("*".utf8)
-  }
+  private func isStar(_ text: String) -> Bool { text.utf8.filter { $0 != 0x20 && $0 != 0x09 }.elementsEqual("*".utf8) }
 }

@@ -18,20 +18,15 @@ package struct ConfigurationKey<Program>: Sendable {
   package var fullName: String { section.rawValue + "." + name }
 
   package init<Value>(
-    _ section: ConfigurationSection, _ name: String,
-    _ place: any WritableKeyPath<Program, Value> & Sendable, _ format: ValueFormat<Value>,
-    isLive: Bool = true, _ help: String
+    _ section: ConfigurationSection, _ name: String, _ place: any WritableKeyPath<Program, Value> & Sendable,
+    _ format: ValueFormat<Value>, isLive: Bool = true, _ help: String
   ) {
     self.section = section
     self.name = name
     self.help = help
     self.isLive = isLive
     text = { format.text($0[keyPath: place]) }
-    assign = { text, configuration throws(WrongValue) in
-      configuration[keyPath: place] = try format.parse(text)
-    }
-    reset = { configuration, defaults in
-      configuration[keyPath: place] = defaults[keyPath: place]
-    }
+    assign = { text, configuration throws(WrongValue) in configuration[keyPath: place] = try format.parse(text) }
+    reset = { configuration, defaults in configuration[keyPath: place] = defaults[keyPath: place] }
   }
 }

@@ -10,9 +10,7 @@ package func shown(_ text: String) -> String {
 /// A word without user name and password, which the URL of a proxy may contain by mistake; the key of an
 /// assignment stays.
 private func withoutPassword(_ word: Substring) -> String {
-  guard let equals = word.firstIndex(of: "="), !word[..<equals].contains(":") else {
-    return withoutUserInfo(word)
-  }
+  guard let equals = word.firstIndex(of: "="), !word[..<equals].contains(":") else { return withoutUserInfo(word) }
   return word[...equals] + withoutUserInfo(word[equals...].dropFirst())
 }
 

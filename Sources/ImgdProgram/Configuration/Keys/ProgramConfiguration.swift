@@ -19,9 +19,7 @@ package protocol ProgramConfiguration: Sendable, Equatable {
   /// A section and an assignment that messages show as an example.
   static var example: (section: ConfigurationSection, assignment: String) { get }
   /// Variables that set a key besides the variable with the key's own name, which wins.
-  static var shortVariables: [(variable: String, section: ConfigurationSection, key: String)] {
-    get
-  }
+  static var shortVariables: [(variable: String, section: ConfigurationSection, key: String)] { get }
 
   /// Mistakes that lie in several values together; `origin` returns the place that has set a key.
   func contradictions(origin: (_ key: String) -> String) -> [String]
@@ -65,8 +63,9 @@ extension ProgramConfiguration {
 
   /// The keys that have a different value in `other`.
   package func changes(to other: Self) -> [ConfigurationChange] {
-    Self.keys.filter { $0.text(self) != $0.text(other) }
-      .map { ConfigurationChange(key: $0.fullName, isLive: $0.isLive) }
+    Self.keys.filter { $0.text(self) != $0.text(other) }.map {
+      ConfigurationChange(key: $0.fullName, isLive: $0.isLive)
+    }
   }
 }
 

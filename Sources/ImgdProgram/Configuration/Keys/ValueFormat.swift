@@ -6,8 +6,7 @@ package struct ValueFormat<Value>: Sendable {
   package let text: @Sendable (Value) -> String
 
   package init(
-    parse: @escaping @Sendable (String) throws(WrongValue) -> Value,
-    text: @escaping @Sendable (Value) -> String
+    parse: @escaping @Sendable (String) throws(WrongValue) -> Value, text: @escaping @Sendable (Value) -> String
   ) {
     self.parse = parse
     self.text = text
@@ -18,9 +17,7 @@ package struct ValueFormat<Value>: Sendable {
 package struct WrongValue: Error {
   package let complaint: String
 
-  package init(_ complaint: String) {
-    self.complaint = complaint
-  }
+  package init(_ complaint: String) { self.complaint = complaint }
 }
 
 extension ValueFormat where Value == Int {
@@ -28,12 +25,10 @@ extension ValueFormat where Value == Int {
   package static func size(_ limits: ClosedRange<Int>) -> Self {
     Self { text throws(WrongValue) in
       guard let bytes = SizeText.bytes(text) else {
-        throw WrongValue(
-          "is not a size: write bytes or a number with K, M or G, such as 100M")
+        throw WrongValue("is not a size: write bytes or a number with K, M or G, such as 100M")
       }
       guard limits.contains(bytes) else {
-        throw outOfRange(
-          "size", SizeText.text(limits.lowerBound), SizeText.text(limits.upperBound))
+        throw outOfRange("size", SizeText.text(limits.lowerBound), SizeText.text(limits.upperBound))
       }
       return bytes
     } text: {
@@ -93,8 +88,7 @@ extension ValueFormat where Value == Duration {
         throw WrongValue("is not a duration: write one such as 500ms, 30s, 1h 30min or 7d")
       }
       guard limits.contains(duration) else {
-        throw outOfRange(
-          "duration", DurationText.text(limits.lowerBound), DurationText.text(limits.upperBound))
+        throw outOfRange("duration", DurationText.text(limits.lowerBound), DurationText.text(limits.upperBound))
       }
       return duration
     } text: {

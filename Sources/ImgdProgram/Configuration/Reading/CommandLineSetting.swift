@@ -8,17 +8,13 @@ package struct CommandLineSetting: Equatable {
 
   /// The value of an option that stands for one key.
   package init(_ option: String, _ section: ConfigurationSection, _ key: String, _ value: String) {
-    assignment = ConfigurationAssignment(
-      origin: option, section: section, key: key, value: value)
+    assignment = ConfigurationAssignment(origin: option, section: section, key: key, value: value)
     problem = nil
   }
 
   /// Reads the argument of `--set`, for a program: `Section.Key=VALUE`.
-  package init<Program: ProgramConfiguration>(
-    _ text: String, for program: Program.Type
-  ) throws(UsageProblem) {
-    guard let equals = text.firstIndex(of: "="),
-      let dot = text[..<equals].firstIndex(of: "."), dot != text.startIndex
+  package init<Program: ProgramConfiguration>(_ text: String, for program: Program.Type) throws(UsageProblem) {
+    guard let equals = text.firstIndex(of: "="), let dot = text[..<equals].firstIndex(of: "."), dot != text.startIndex
     else {
       let (section, assignment) = Program.example
       throw UsageProblem(
@@ -46,9 +42,7 @@ package struct CommandLineSetting: Equatable {
 }
 
 /// The value of an option, which must not be empty; `what` says in a message what the value names.
-package func operand(
-  _ value: String?, of option: String, _ what: String
-) throws(UsageProblem) -> String {
+package func operand(_ value: String?, of option: String, _ what: String) throws(UsageProblem) -> String {
   guard let value, !value.isEmpty else { throw UsageProblem("\(option) needs \(what)") }
   return value
 }

@@ -15,14 +15,11 @@ struct ConfigurationDraft<Program: ProgramConfiguration> {
     configuration = defaults
   }
 
-  mutating func addProblem(_ problem: String) {
-    problems.append(problem)
-  }
+  mutating func addProblem(_ problem: String) { problems.append(problem) }
 
   /// Applies the contents of a file.
   mutating func apply(path: String, _ bytes: [UInt8]) {
-    let file = ConfigurationFile(
-      path: path, bytes: bytes, sections: Program.sections, example: Program.example.section)
+    let file = ConfigurationFile(path: path, bytes: bytes, sections: Program.sections, example: Program.example.section)
     problems += file.problems
     for assignment in file.assignments { apply(assignment) }
   }
@@ -38,9 +35,7 @@ struct ConfigurationDraft<Program: ProgramConfiguration> {
     }
     origins[key.fullName] = assignment.origin
     if assignment.value.isEmpty { return key.reset(&configuration, defaults) }
-    do {
-      try key.assign(assignment.value, &configuration)
-    } catch {
+    do { try key.assign(assignment.value, &configuration) } catch {
       let wrong = "\(key.fullName)=\(shown(assignment.value))"
       addProblem("\(assignment.origin): \(wrong) \(error.complaint)")
     }

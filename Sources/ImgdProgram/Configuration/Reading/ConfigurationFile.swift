@@ -34,16 +34,12 @@ struct ConfigurationFile {
   private var continued: (line: Int, bytes: [UInt8])?
 
   /// Reads a file for a program with these sections; messages show one of them as an example.
-  init(
-    path: String, bytes: [UInt8], sections: [ConfigurationSection], example: ConfigurationSection
-  ) {
+  init(path: String, bytes: [UInt8], sections: [ConfigurationSection], example: ConfigurationSection) {
     self.path = path
     self.sections = sections
     self.example = "[\(example.rawValue)]"
     let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-    for (index, line) in lines.enumerated() {
-      readLine(trimmed(line), number: index + 1)
-    }
+    for (index, line) in lines.enumerated() { readLine(trimmed(line), number: index + 1) }
     finishStatement()
   }
 
@@ -89,9 +85,7 @@ struct ConfigurationFile {
     // The message about the unknown section covers all lines in it.
     if case .insideUnknownSection = place { return }
     guard case .inside(let section) = place else {
-      problems.append(
-        "\(origin): '\(shown(text))' comes before any section: write \(example), for example, above it"
-      )
+      problems.append("\(origin): '\(shown(text))' comes before any section: write \(example), for example, above it")
       return
     }
     guard let equals = text.utf8.firstIndex(of: UInt8(ascii: "=")) else {
@@ -101,14 +95,11 @@ struct ConfigurationFile {
     let value = text.utf8[text.utf8.index(after: equals)...]
     assignments.append(
       ConfigurationAssignment(
-        origin: origin, section: section, key: blanksTrimmed(text.utf8[..<equals]),
-        value: blanksTrimmed(value)))
+        origin: origin, section: section, key: blanksTrimmed(text.utf8[..<equals]), value: blanksTrimmed(value)))
   }
 }
 
-private func trimmed(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-  bytes.trimmed(of: " \t\r")
-}
+private func trimmed(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> { bytes.trimmed(of: " \t\r") }
 
 private func blanksTrimmed(_ text: Substring.UTF8View) -> String {
   String(decoding: trimmed(Array(text)[...]), as: UTF8.self)

@@ -8,9 +8,7 @@ package struct ConfigurationPlaces {
   private let settings: [CommandLineSetting]
 
   /// `named` is a file that must exist, in place of the usual one.
-  package init(
-    named: String?, usual: String?, environment: [String: String], settings: [CommandLineSetting]
-  ) {
+  package init(named: String?, usual: String?, environment: [String: String], settings: [CommandLineSetting]) {
     file = named ?? usual
     isFileRequired = named != nil
     self.environment = environment
@@ -29,9 +27,9 @@ package struct ConfigurationPlaces {
   ///
   /// The error has the mistakes of all places; with any mistake there is no configuration. `warn` gets a line for
   /// each assignment that has no effect.
-  package func read<Program: ProgramConfiguration>(
-    over defaults: Program, warn: (String) -> Void
-  ) throws(ConfigurationProblems) -> Program {
+  package func read<Program: ProgramConfiguration>(over defaults: Program, warn: (String) -> Void)
+    throws(ConfigurationProblems) -> Program
+  {
     var draft = ConfigurationDraft(defaults: defaults)
     if let file { read(file, into: &draft) }
     ConfigurationEnvironment(environment).apply(to: &draft)
@@ -53,9 +51,7 @@ package struct ConfigurationPlaces {
         draft.addProblem("\(path): the file does not exist")
       }
       dropIns = try namesInDirectory(path + ".d", suffix: ".conf")
-    } catch {
-      return draft.addProblem(error.description)
-    }
+    } catch { return draft.addProblem(error.description) }
     for name in dropIns { readDropIn("\(path).d/\(name)", into: &draft) }
   }
 
@@ -64,8 +60,6 @@ package struct ConfigurationPlaces {
       // A file that was removed after the directory was read is no mistake.
       guard let bytes = try readWholeFile(path) else { return }
       draft.apply(path: path, bytes)
-    } catch {
-      draft.addProblem(error.description)
-    }
+    } catch { draft.addProblem(error.description) }
   }
 }

@@ -12,18 +12,14 @@ package struct Instance {
   package var servesMachine: Bool { uid == 0 || serviceConfiguration == "/etc/imgd" }
 
   /// Whether root checks the machine's configuration, which the service reads as another user.
-  package var isCheckedByRoot: Bool {
-    uid == 0 && (serviceConfiguration ?? "/etc/imgd") == "/etc/imgd"
-  }
+  package var isCheckedByRoot: Bool { uid == 0 && (serviceConfiguration ?? "/etc/imgd") == "/etc/imgd" }
 
   /// The configuration directory that systemd or the unit has set for the service.
   private var serviceConfiguration: String? { directory(named: "CONFIGURATION_DIRECTORY") }
 
   /// A directory that systemd has created for the service; the first if there are several.
   package func directory(named name: String) -> String? {
-    guard let first = environment[name]?.split(separator: ":").first, first.hasPrefix("/") else {
-      return nil
-    }
+    guard let first = environment[name]?.split(separator: ":").first, first.hasPrefix("/") else { return nil }
     return String(first)
   }
 

@@ -33,8 +33,7 @@ final class JournalWriter {
   private func reportLoss() {
     guard lost > 0 else { return }
     let entry = LogEntry(
-      priority: .warning,
-      message: "entries left out because the journal did not take them in time: \(lost)", fields: []
+      priority: .warning, message: "entries left out because the journal did not take them in time: \(lost)", fields: []
     )
     lost = 0
     thread.submit { entry.write(to: $0) }

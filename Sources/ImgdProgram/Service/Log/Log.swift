@@ -12,8 +12,7 @@ package import ImgdSystem
 package enum Log {
   /// The subject of an entry, in its field IMGD_EVENT.
   package enum Subject: String {
-    case fetch, configuration, start, client, purge, disk, pressure, watchdog, handover, decoder,
-      fleet
+    case fetch, configuration, start, client, purge, disk, pressure, watchdog, handover, decoder, fleet
   }
 
   /// An additional field of an entry.
@@ -22,23 +21,15 @@ package enum Log {
     package let value: String
 
     /// How many entries of the cache the message is about.
-    package static func entries(_ count: Int) -> Field {
-      Field(name: "IMGD_ENTRIES", value: "\(count)")
-    }
+    package static func entries(_ count: Int) -> Field { Field(name: "IMGD_ENTRIES", value: "\(count)") }
     /// How many bytes the message is about.
-    package static func bytes(_ count: Int) -> Field {
-      Field(name: "IMGD_BYTES", value: "\(count)")
-    }
+    package static func bytes(_ count: Int) -> Field { Field(name: "IMGD_BYTES", value: "\(count)") }
     /// The part of the machine that has reported the event.
     package static func source(_ name: String) -> Field { Field(name: "IMGD_SOURCE", value: name) }
     /// The user of the client that the message is about.
-    package static func uid(_ uid: UInt32) -> Field {
-      Field(name: "IMGD_CLIENT_UID", value: "\(uid)")
-    }
+    package static func uid(_ uid: UInt32) -> Field { Field(name: "IMGD_CLIENT_UID", value: "\(uid)") }
     /// The process of the client that the message is about.
-    package static func pid(_ pid: Int32) -> Field {
-      Field(name: "IMGD_CLIENT_PID", value: "\(pid)")
-    }
+    package static func pid(_ pid: Int32) -> Field { Field(name: "IMGD_CLIENT_PID", value: "\(pid)") }
   }
 
   /// The journal, when standard error leads there. Set once, before the first thread.
@@ -74,9 +65,7 @@ package enum Log {
   }
 
   /// Waits for entries that are not written yet, but no longer than the limit: for the end of the process.
-  package static func finish(within limit: Duration) {
-    unsafe writer.take()?.finish(within: limit)
-  }
+  package static func finish(within limit: Duration) { unsafe writer.take()?.finish(within: limit) }
 
   /// Logs an entry about which the operator has to do something.
   package static func error(_ subject: Subject, _ message: String, _ fields: Field...) {
@@ -113,28 +102,20 @@ package enum Log {
     entry.write(toStreamOf: unsafe journal)
   }
 
-  private static func write(
-    _ priority: JournalPriority, _ subject: Subject, _ message: String, _ fields: [Field]
-  ) {
+  private static func write(_ priority: JournalPriority, _ subject: Subject, _ message: String, _ fields: [Field]) {
     switch limit.withLock({ $0.admit(subject, at: .current) }) {
     case .refused: return
     case .admitted(leftOut: 0): break
     case .admitted(let count):
       write(
-        LogEntry(
-          .warning, subject,
-          "entries like the last ones left out because there were too many: \(count)", []))
+        LogEntry(.warning, subject, "entries like the last ones left out because there were too many: \(count)", []))
     }
     // Text of a client, a file or an origin may be part of it.
     write(LogEntry(priority, subject, printable(message), fields))
   }
 
   private static func write(_ entry: LogEntry) {
-    if let writer = unsafe writer {
-      writer.write(entry)
-    } else {
-      entry.write(to: unsafe journal)
-    }
+    if let writer = unsafe writer { writer.write(entry) } else { entry.write(to: unsafe journal) }
   }
 }
 
@@ -150,9 +131,7 @@ struct LogEntry: Sendable {
     self.fields = fields
   }
 
-  init(
-    _ priority: JournalPriority, _ subject: Log.Subject, _ message: String, _ fields: [Log.Field]
-  ) {
+  init(_ priority: JournalPriority, _ subject: Log.Subject, _ message: String, _ fields: [Log.Field]) {
     self.init(
       priority: priority, message: message,
       fields: [("IMGD_EVENT", subject.rawValue)] + fields.map { ("\($0.name)", $0.value) })
@@ -161,10 +140,7 @@ struct LogEntry: Sendable {
   /// Writes the entry as fields to the journal, or as a line to standard error if there is no journal
   /// or it refuses the entry.
   func write(to journal: SystemdJournal?) {
-    let standard = [
-      ("MESSAGE", message), ("PRIORITY", "\(priority.rawValue)"),
-      ("SYSLOG_IDENTIFIER", Log.programName),
-    ]
+    let standard = [("MESSAGE", message), ("PRIORITY", "\(priority.rawValue)"), ("SYSLOG_IDENTIFIER", Log.programName)]
     if let journal, journal.send(standard + fields) { return }
     let level = priority.isRemarkable ? "\(priority): " : ""
     write(line: "\(Log.programName): \(level)\(message)")

@@ -31,9 +31,8 @@ package struct SystemdEnvironment: Sendable, Equatable {
   package let runtimeDirectory: String?
 
   private static let variables = [
-    "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES",
-    "LISTEN_PIDFDID", "MEMORY_PRESSURE_WATCH", "MEMORY_PRESSURE_WRITE", "JOURNAL_STREAM",
-    "FDSTORE", "IMGD_FDSTORE", "RUNTIME_DIRECTORY",
+    "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES", "LISTEN_PIDFDID",
+    "MEMORY_PRESSURE_WATCH", "MEMORY_PRESSURE_WRITE", "JOURNAL_STREAM", "FDSTORE", "IMGD_FDSTORE", "RUNTIME_DIRECTORY",
   ]
 
   /// Reads the variables and removes them from the environment; inherited descriptors become
@@ -83,8 +82,7 @@ package struct SystemdEnvironment: Sendable, Equatable {
       defer { unsafe free(text) }
       let name = unsafe text.map { unsafe String(cString: $0) } ?? ""
       return InheritedDescriptor(
-        number: InheritedDescriptor.first + index,
-        name: name.isEmpty ? InheritedDescriptor.noName : name)
+        number: InheritedDescriptor.first + index, name: name.isEmpty ? InheritedDescriptor.noName : name)
     }
   }
 

@@ -20,9 +20,7 @@ package struct JournalStream: Sendable, Equatable {
   /// Reads what the manager writes into JOURNAL_STREAM: `device:inode`, in decimal.
   package init?(text: String) {
     let parts = text.split(separator: ":", omittingEmptySubsequences: false)
-    guard parts.count == 2, let device = UInt(parts[0]), let inode = UInt(parts[1]) else {
-      return nil
-    }
+    guard parts.count == 2, let device = UInt(parts[0]), let inode = UInt(parts[1]) else { return nil }
     self.device = device
     self.inode = inode
   }
@@ -58,8 +56,7 @@ package struct SystemdJournal: Sendable {
       var start = 0
       let pieces = unsafe ends.map { end in
         defer { start = end }
-        return unsafe iovec(
-          iov_base: room.baseAddress.map { unsafe $0 + start }, iov_len: end - start)
+        return unsafe iovec(iov_base: room.baseAddress.map { unsafe $0 + start }, iov_len: end - start)
       }
       return unsafe sd_journal_sendv(pieces, CInt(pieces.count))
     }

@@ -53,12 +53,9 @@ struct MessageBacklog {
   /// Appends a message, and drops the messages that it replaces.
   mutating func add(_ message: SystemdMessage) {
     switch message {
-    case .alive:
-      guard !messages.contains(.alive) else { return }
-    case .status, .ready, .stopping:
-      messages.removeAll { if case .status = $0 { true } else { false } }
-    case .reloading:
-      dropFinishedReload()
+    case .alive: guard !messages.contains(.alive) else { return }
+    case .status, .ready, .stopping: messages.removeAll { if case .status = $0 { true } else { false } }
+    case .reloading: dropFinishedReload()
     case .extendTimeout, .removeDescriptors: break
     }
     messages.append(message)
@@ -73,8 +70,7 @@ struct MessageBacklog {
   /// Drops the last reload when both its beginning and its end still wait.
   private mutating func dropFinishedReload() {
     guard let end = messages.lastIndex(where: { if case .ready = $0 { true } else { false } }),
-      let start = messages.lastIndex(where: { if case .reloading = $0 { true } else { false } }),
-      start < end
+      let start = messages.lastIndex(where: { if case .reloading = $0 { true } else { false } }), start < end
     else { return }
     messages.remove(at: end)
     messages.remove(at: start)

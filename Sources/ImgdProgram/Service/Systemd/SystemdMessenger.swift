@@ -28,21 +28,15 @@ package final class SystemdMessenger {
 
   /// Runs `job` on the service thread, after the messages posted to it, and then `then` on the loop.
   package func perform<Outcome: Sendable>(
-    _ job: @escaping @Sendable (SystemdNotifier) -> Outcome,
-    then: @escaping (Outcome) -> Void = { _ in }
-  ) {
-    thread?.submit(job, then: then)
-  }
+    _ job: @escaping @Sendable (SystemdNotifier) -> Outcome, then: @escaping (Outcome) -> Void = { _ in }
+  ) { thread?.submit(job, then: then) }
 
   /// Hands the backlog over at once. For the end: a loop that has stopped receives no more outcomes.
-  package func flush() {
-    sendBacklog()
-  }
+  package func flush() { sendBacklog() }
 
   /// Accepts nothing more, and waits until everything is sent, but no longer than the limit: a manager
   /// that reads nothing does not keep the process from ending. Returns whether everything was sent.
-  @discardableResult
-  package func finish(within limit: Duration) -> Bool {
+  @discardableResult package func finish(within limit: Duration) -> Bool {
     flush()
     return thread?.stop(within: limit) ?? true
   }

@@ -12,10 +12,7 @@ package struct SystemdNotifier {
   package init() {}
 
   /// Sends one message; false when there is no manager to receive it.
-  @discardableResult
-  package func send(_ message: SystemdMessage) -> Bool {
-    notify(message.text)
-  }
+  @discardableResult package func send(_ message: SystemdMessage) -> Bool { notify(message.text) }
 
   /// Gives the memfds of payloads to the manager, which hands them to the next process under a name.
   /// Payloads on the heap have no memfd.
@@ -33,9 +30,7 @@ package struct SystemdNotifier {
   }
 
   /// Has the manager close the descriptors that it keeps under a name; false when there is no manager.
-  package func remove(named name: String) -> Bool {
-    send(.removeDescriptors(named: name))
-  }
+  package func remove(named name: String) -> Bool { send(.removeDescriptors(named: name)) }
 
   /// Waits until the manager has processed every message so far; false when it has not in time.
   package func waitUntilProcessed(atMost limit: Duration) -> Bool {

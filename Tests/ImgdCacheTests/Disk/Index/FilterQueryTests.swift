@@ -165,8 +165,7 @@ struct FilterQueryTests {
     ("host", "picture_host (host>? AND host<?)"), ("address", "picture_host (host=?)"),
     ("tag", "PRIMARY KEY (tag=?)"),
   ])
-  func `a filter uses an index of the table where one exists`(_ name: String, _ use: String) throws
-  {
+  func `a filter uses an index of the table where one exists`(_ name: String, _ use: String) throws {
     let filters: [String: (inout PurgeFilter) -> Void] = [
       "url": { $0.url = CanonicalURL(canonical: "http://e/") },
       "prefix": { $0.prefix = "http://e/" },

@@ -162,8 +162,7 @@ struct IndexFileTests {
   }
 
   @Test(arguments: orders)
-  func `a purge is kept with all its conditions until it is finished`(_ order: RemovalOrder) throws
-  {
+  func `a purge is kept with all its conditions until it is finished`(_ order: RemovalOrder) throws {
     try index.add([sampleRow(1)])
     let (first, second) = try index.write { () throws(IndexProblem) in
       (try index.removals.add(order, ceiling: 1), try index.removals.add(order, ceiling: 7))

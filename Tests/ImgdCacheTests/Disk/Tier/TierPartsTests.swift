@@ -74,8 +74,7 @@ struct TierPartsTests {
 
   /// Who waits holds the tier: neither of the two would ever be freed.
   @Test(arguments: [false, true], [0, 1, 3, 5])
-  func `a tier that was stopped forgets who waits for a purge`(everything: Bool, ticks: Int) throws
-  {
+  func `a tier that was stopped forgets who waits for a purge`(everything: Bool, ticks: Int) throws {
     final class Client {}
     weak var waiting: Client?
     let stage = try Self.filled()

@@ -120,8 +120,7 @@ struct MemoryHandoverTests {
     #expect(second.peek(key("http://h/40"))?.lastAccess == at(-20))
   }
 
-  @Test func `a lifetime that ends between the processes is over, and a purge mark is kept`() throws
-  {
+  @Test func `a lifetime that ends between the processes is over, and a purge mark is kept`() throws {
     let fresh = image(key("http://h/a"), headers: [("cache-control", "max-age=60")])
     let marked = image(key("http://h/b"), headers: [("cache-control", "max-age=9999")])
     let first = try tier([fresh, marked])

@@ -20,8 +20,7 @@ enum MemoryAttacks {
   /// Pictures that are not there, told in long heads, and remembered.
   private static func missing(_ siege: Siege) throws(BenchFailure) {
     let origin = try Origin(siege.bench, status: 404, headBytes: 60_000)
-    try measure(siege, "404 with 60 kB", siege.bench.scaled(10_000, quick: 1_000), isAnswered: true)
-    {
+    try measure(siege, "404 with 60 kB", siege.bench.scaled(10_000, quick: 1_000), isAnswered: true) {
       Imgd.fetch(origin.url($0), deliver: "none")
     }
   }
