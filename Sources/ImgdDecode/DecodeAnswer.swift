@@ -76,3 +76,94 @@ package struct DecodeFailure: Error, Hashable, Sendable {
     self.reason = reason
   }
 }
+
+/// magic, version, kind; serial (8 bytes), kind of answer (1), then what belongs to it. The content of a
+/// picture is the message's descriptor.
+extension DecodeAnswer {
+  func message(serial: UInt64) -> [UInt8] {
+    var writer = MessageWriter(.answer)
+    writer.append(serial)
+    switch self {
+    case .picture(let made): writer.append(made)
+    case .description(let description):
+      writer.append(UInt8(1))
+      writer.append(description.thumbHash)
+      writer.append(description.average)
+    case .failure(let failure):
+      writer.append(UInt8(2))
+      writer.append(failure.cause.rawValue)
+      writer.append(failure.reason)
+    }
+    return writer.bytes
+  }
+
+  /// Reads an answer; nil if it states something impossible.
+  init?(_ reader: consuming MessageReader, content: Payload?) {
+    switch (reader.byte(), content) {
+    case (0, let content?):
+      guard let made = reader.picture(of: content) else { return nil }
+      self = .picture(made)
+    case (1, nil):
+      guard let description = reader.description() else { return nil }
+      self = .description(description)
+    case (2, nil):
+      guard let failure = reader.failure() else { return nil }
+      self = .failure(failure)
+    default: return nil
+    }
+    guard reader.isAtEnd else { return nil }
+  }
+
+  /// Whether the answer is of the kind that was asked for.
+  package func isAnswer(to rendition: Rendition) -> Bool {
+    switch (self, rendition.output) {
+    case (.failure, _), (.description, .description): true
+    case (.picture(let made), .pixels): made.format == nil
+    case (.picture(let made), .file(let format?, _)): made.format == format
+    case (.picture(let made), .file(nil, _)): made.format != nil
+    default: false
+    }
+  }
+}
+
+extension MessageWriter {
+  /// 0 (1 byte), format (1), width, height, frames (4 each)
+  fileprivate mutating func append(_ made: MadePicture) {
+    append(UInt8(0))
+    append(made.format?.rawValue ?? MessageLayout.none)
+    append32(made.width)
+    append32(made.height)
+    append32(made.frames)
+  }
+}
+
+extension MessageReader {
+  fileprivate mutating func picture(of content: Payload) -> MadePicture? {
+    let measures = 1...Int(Int32.max)
+    guard let code = byte(), let width = number32(measures), let height = number32(measures),
+      let frames = number32(measures), content.count > 0
+    else { return nil }
+    let format = PictureFormat(rawValue: code)
+    if code == MessageLayout.none {
+      // The first product does not overflow: its factors have 31 bits.
+      let (bytes, isTooMany) = (width * height).multipliedReportingOverflow(by: 4)
+      guard !isTooMany, content.count == bytes else { return nil }
+    } else if format == nil {
+      return nil
+    }
+    return MadePicture(format: format, width: width, height: height, frames: frames, content: content)
+  }
+
+  fileprivate mutating func description() -> PictureDescription? {
+    guard let thumbHash = list(1...MessageLayout.longestThumbHash), let average = list(4...4) else { return nil }
+    return PictureDescription(thumbHash: thumbHash, average: average)
+  }
+
+  /// The other causes are for the daemon alone to state.
+  fileprivate mutating func failure() -> DecodeFailure? {
+    guard let cause = byte().flatMap(DecodeFailure.Cause.init),
+      [.damaged, .unsupported, .tooLarge, .unmade].contains(cause), let reason = text()
+    else { return nil }
+    return DecodeFailure(cause, reason)
+  }
+}

@@ -93,3 +93,159 @@ package struct DecodeChannel: ~Copyable {
     return DecodeOrder(reader, picture: picture)
   }
 }
+
+/// A message as it arrived, with its descriptors; those that nobody takes are closed.
+struct RawMessage: ~Copyable {
+  enum State { case whole, nothing, end, broken }
+
+  let state: State
+  let bytes: [UInt8]
+  private var numbers: [CInt]
+
+  init(from socket: borrowing FileDescriptor, waits: Bool) {
+    let number = socket.number
+    var attached = [CInt](repeating: -1, count: Int(LINUX_MOST_DESCRIPTORS))
+    var attachedCount: CInt = 0
+    var got = 0
+    var failure: CInt = 0
+    bytes = unsafe [UInt8](unsafeUninitializedCapacity: MessageLayout.longest) { room, filled in
+      got = unsafe linux_receive_message(number, room.baseAddress, room.count, &attached, &attachedCount, waits ? 1 : 0)
+      failure = errno
+      filled = max(got, 0)
+    }
+    if got > 0 {
+      state = .whole
+    } else if got == 0 || failure == ECONNRESET {
+      // A peer that closes with messages unread resets the connection.
+      state = .end
+    } else {
+      state = failure == EAGAIN || failure == EINTR ? .nothing : .broken
+    }
+    numbers = Array(attached.prefix(Int(attachedCount)))
+  }
+
+  deinit { for number in numbers { close(number) } }
+
+  /// Whether no descriptor is left.
+  var isAlone: Bool { numbers.isEmpty }
+
+  /// The content of the memfd that came with it; nil unless it is the only descriptor, and sealed.
+  mutating func takeMemory() -> Payload? {
+    guard numbers.count == 1 else { return nil }
+    return Payload.adopt(FileDescriptor(owning: numbers.removeLast()))
+  }
+}
+
+/// The kinds of messages between the daemon and a decoder.
+enum MessageKind: UInt16 {
+  case abilities = 1
+  case order, answer
+}
+
+/// What both sides of the channel agree on.
+enum MessageLayout {
+  /// The letters imgd.
+  static let mark: UInt32 = 0x6467_6d69
+  /// Incremented with every change, since a decoder may have been installed after its daemon was started.
+  static let version: UInt16 = 1
+  /// The most bytes of a message; longer ones are refused.
+  static let longest = 1_024
+  /// The most bytes of a text.
+  static let longestText = 200
+  static let longestThumbHash = 64
+  /// Stands for a value that is left out.
+  static let none: UInt8 = 255
+}
+
+/// Writes a message: numbers from the low byte up, without gaps.
+struct MessageWriter {
+  private(set) var bytes: [UInt8] = []
+
+  init(_ kind: MessageKind) {
+    append(MessageLayout.mark)
+    append(MessageLayout.version)
+    append(kind.rawValue)
+  }
+
+  mutating func append(_ number: some FixedWidthInteger & UnsignedInteger) {
+    var rest = number
+    for _ in 0..<number.bitWidth / 8 {
+      bytes.append(UInt8(truncatingIfNeeded: rest))
+      rest = rest >> 8
+    }
+  }
+
+  mutating func append(_ flag: Bool) { append(UInt8(flag ? 1 : 0)) }
+
+  /// Appends a number that is not negative.
+  mutating func append32(_ number: Int) { append(UInt32(clamping: number)) }
+
+  mutating func append(_ list: [UInt8]) {
+    append(UInt8(clamping: list.count))
+    bytes.append(contentsOf: list.prefix(Int(UInt8.max)))
+  }
+
+  /// A text, cut after as many whole characters as there is room for.
+  mutating func append(_ text: String) {
+    var room: [UInt8] = []
+    for scalar in text.unicodeScalars {
+      let letter = Array(String(scalar).utf8)
+      guard room.count + letter.count <= MessageLayout.longestText else { break }
+      room += letter
+    }
+    append(room)
+  }
+}
+
+/// Reads a message that may be anything; every read returns nil where the bytes do not allow it.
+struct MessageReader {
+  private(set) var kind = MessageKind.abilities
+  private var rest: ArraySlice<UInt8>
+
+  /// Nil for bytes that are no message of this version.
+  init?(_ bytes: [UInt8]) {
+    rest = bytes[...]
+    guard number(UInt32.self) == MessageLayout.mark, number(UInt16.self) == MessageLayout.version,
+      let kind = number(UInt16.self).flatMap(MessageKind.init)
+    else { return nil }
+    self.kind = kind
+  }
+
+  /// Whether everything has been read.
+  var isAtEnd: Bool { rest.isEmpty }
+
+  mutating func number<N: FixedWidthInteger & UnsignedInteger>(_: N.Type) -> N? {
+    let size = N.bitWidth / 8
+    guard rest.count >= size else { return nil }
+    let number = rest.prefix(size).reversed().reduce(N.zero) { $0 << 8 | N($1) }
+    rest = rest.dropFirst(size)
+    return number
+  }
+
+  mutating func byte() -> UInt8? { number(UInt8.self) }
+
+  mutating func flag() -> Bool? {
+    switch byte() {
+    case 0: false
+    case 1: true
+    default: nil
+    }
+  }
+
+  /// A number within a range.
+  mutating func number32(_ range: ClosedRange<Int>) -> Int? {
+    guard let number = number(UInt32.self), range.contains(Int(number)) else { return nil }
+    return Int(number)
+  }
+
+  mutating func list(_ lengths: ClosedRange<Int>) -> [UInt8]? {
+    guard let length = byte().map(Int.init), lengths.contains(length), rest.count >= length else { return nil }
+    defer { rest = rest.dropFirst(length) }
+    return Array(rest.prefix(length))
+  }
+
+  /// A text with its unprintable characters escaped.
+  mutating func text() -> String? {
+    list(0...MessageLayout.longestText).map { printable(String(decoding: $0, as: UTF8.self)) }
+  }
+}

@@ -13,9 +13,9 @@
 //
 // They are not Sendable, so the compiler keeps them on that thread.
 
+import Glibc
 package import ImgdCache
 package import ImgdSystem
-import Glibc
 
 /// Shares pictures and purges with other hosts, on the fleet's thread; every call posts a message and
 /// returns at once.
@@ -97,4 +97,132 @@ enum FleetMessage: Sendable {
   case apply(FleetSettings)
   case askForLife(@Sendable () -> Void)
   case stop
+}
+
+/// Holds the objects of the fleet's thread, and passes each message to the one that it is for.
+final class FleetDesk {
+  // The thread owns the loop, which owns the mailbox, which owns this desk.
+  private unowned let loop: EventLoop
+  private let server: FleetServer
+  private let claims: Claims
+  private let looks: Looks
+  private let stores: Stores
+  private let purges: PurgeSender
+
+  init(
+    loop: EventLoop, settings: FleetSettings, connect: @escaping Connect = RedisConnection.init(to:on:limits:),
+    report: @escaping (FleetEvent) -> Void
+  ) {
+    self.loop = loop
+    server = FleetServer(loop: loop, settings: settings, connect: connect, report: report)
+    claims = Claims(server)
+    looks = Looks(server, claims, report: report)
+    stores = Stores(server, claims, report: report)
+    purges = PurgeSender(server, report: report)
+    server.onLeave = { [unowned self] in looks.failAll() }
+    server.attempt()
+  }
+
+  func receive(_ message: FleetMessage) {
+    switch message {
+    case .join(let position): server.join(from: position)
+    case .look(let look): looks.begin(look)
+    case .claim(let serial, let digest, let stamp): looks.begin(serial: serial, digest, replacing: stamp)
+    case .renew(let serial): claims.renew(serial)
+    case .release(let serial, let removing): if !looks.drop(serial) { claims.release(serial, removing: removing) }
+    case .remove(let digest): stores.remove(digest)
+    case .store(let store): stores.store(store)
+    case .send(let purge): purges.send(purge)
+    case .apply(let settings): server.apply(settings)
+    case .askForLife(let answer): answer()
+    case .stop: stop()
+    }
+  }
+
+  private func stop() {
+    looks.stop()
+    stores.stop()
+    claims.giveAllBack()
+    // The commands of this tick are written at its end.
+    loop.atTickEnd { [self] in
+      server.stop()
+      loop.stop()
+    }
+  }
+}
+
+/// A look-up of a picture in the fleet's server. All events about it carry its serial.
+package struct FleetLook: Sendable {
+  package let serial: UInt64
+  package let digest: KeyDigest
+  /// Whether the picture will be fetched from its origin if it is not there: then the look claims it, so that
+  /// other hosts wait for it. Otherwise it only reads.
+  package let claims: Bool
+
+  package init(serial: UInt64, digest: KeyDigest, claims: Bool) {
+    self.serial = serial
+    self.digest = digest
+    self.claims = claims
+  }
+}
+
+/// A picture for the fleet's server.
+package struct FleetStore: Sendable {
+  /// The look whose claim it fulfils: it is stored only as long as the claim stands. A picture without a
+  /// claim replaces only an older one.
+  package let serial: UInt64
+  package let record: StoredRecord
+  package let payload: Payload
+  /// How long ago the picture was stored here, and how long ago its transfer began.
+  package let age: Duration
+  package let begunAgo: Duration
+  /// The last purge that had been heard when the transfer began: later ones are about the picture, too.
+  package let mark: FleetPosition
+  /// How long the server is to keep it.
+  package let lifetime: Duration
+
+  package init(
+    serial: UInt64, record: StoredRecord, payload: Payload, age: Duration, begunAgo: Duration, mark: FleetPosition,
+    lifetime: Duration
+  ) {
+    self.serial = serial
+    self.record = record
+    self.payload = payload
+    self.age = age
+    self.begunAgo = begunAgo
+    self.mark = mark
+    self.lifetime = lifetime
+  }
+}
+
+/// Where the fleet's server is, and what may be asked of it.
+package struct FleetSettings: Sendable, Equatable {
+  /// The address of the server.
+  package enum Server: Sendable, Equatable {
+    case unix(path: String)
+    case tcp(host: String, port: Int)
+  }
+
+  package var server: Server
+  package var user: String?
+  /// Read at each connection: the password may change.
+  package var passwordFile: String?
+  /// The beginning of all keys.
+  package var namespace: String
+  /// The largest picture that is stored or read.
+  package var maxObject: Int
+  /// How long a look-up may take.
+  package var timeout: Duration
+
+  package init(
+    server: Server, user: String? = nil, passwordFile: String? = nil, namespace: String = "imgd",
+    maxObject: Int = 1 << 20, timeout: Duration = .milliseconds(50)
+  ) {
+    self.server = server
+    self.user = user
+    self.passwordFile = passwordFile
+    self.namespace = namespace
+    self.maxObject = maxObject
+    self.timeout = timeout
+  }
 }

@@ -160,3 +160,110 @@ package struct QueryRequest: Equatable, Sendable {
     self.describe = describe
   }
 }
+
+// A purge that removes nothing because its filter can match nothing looks like one that found nothing. So a host with a
+// port or a wildcard, and a prefix with which no URL begins, are refused, by the daemon and by imgctl with the same
+// words. So is an empty identifier alone, which would remove far more than anybody means: an unset variable in a script
+// looks like that.
+
+extension PurgeRequest {
+  /// Why no entry can be of this host: what is wrong with it, and what would be right; nil where one can.
+  package static func problem(ofHost host: String) -> String? {
+    let bytes = Array(host.utf8)
+    let shown = Excerpt.of(host)
+    if let slash = bytes.firstIndex(of: UInt8(ascii: "/")) {
+      let isURL = slash > 0 && bytes[slash - 1] == UInt8(ascii: ":")
+      return "\(shown) is \(isURL ? "a URL" : "no host"): write its host alone, such as example.org"
+    }
+    if bytes.starts(with: "*.".utf8), bytes.count > 2 {
+      let domain = String(decoding: bytes[2...], as: UTF8.self)
+      return "\(shown) has a *, and no host has one: write \(Excerpt.of(domain)), "
+        + "which stands for the hosts below it as well"
+    }
+    if bytes.contains(UInt8(ascii: "*")) {
+      return "\(shown) has a *, and no host has one: leave the filter out for all hosts"
+    }
+    if bytes.first == UInt8(ascii: "."), bytes.count > 1 {
+      let domain = String(decoding: bytes.drop { $0 == UInt8(ascii: ".") }, as: UTF8.self)
+      return "\(shown) begins with a dot, and no host does: write \(Excerpt.of(domain)), "
+        + "which stands for the hosts below it as well"
+    }
+    if let problem = problem(ofPortIn: bytes, shown) { return problem }
+    guard bytes.allSatisfy({ isHostByte(lowerCase($0)) || isBracketByte($0) }) else {
+      return "\(shown) has characters that no host has: write it as it stands in a URL"
+    }
+    return nil
+  }
+
+  /// An IPv6 address has brackets in a URL, and colons within them.
+  private static func problem(ofPortIn host: [UInt8], _ shown: String) -> String? {
+    let colons = host.indices.filter { host[$0] == UInt8(ascii: ":") }
+    guard let last = colons.last else { return nil }
+    if host.first == UInt8(ascii: "[") {
+      guard let end = host.lastIndex(of: UInt8(ascii: "]")), end < last else { return nil }
+    } else if colons.count > 1 {
+      return "\(shown) is an address without brackets: write [\(shown)]"
+    }
+    let name = String(decoding: host[..<last], as: UTF8.self)
+    return "\(shown) has a port, and a host has none: write \(Excerpt.of(name))"
+  }
+
+  /// Why no entry's URL can begin with this; nil if one can.
+  package static func problem(ofPrefix prefix: String) -> String? {
+    let bytes = Array(prefix.utf8)
+    let shown = Excerpt.of(prefix)
+    let schemes = ["http://", "https://"]
+    if schemes.contains(where: { $0.utf8.starts(with: bytes) }) { return nil }
+    guard let scheme = schemes.first(where: { bytes.starts(with: $0.utf8) }) else {
+      return "\(shown) is the beginning of no URL here: those begin with http:// or https://, " + "in lower case"
+    }
+    let rest = bytes[scheme.utf8.count...]
+    let host = rest.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
+    if host.contains(UInt8(ascii: "*")) {
+      return "\(shown) has a * in its host, and no host has one: "
+        + "a prefix is compared as it is written, without wildcards"
+    }
+    if host.contains(UInt8(ascii: "@")) {
+      return "\(shown) has a user name in it, and no URL here has one: leave it out"
+    }
+    guard host.allSatisfy({ isHostByte($0) || isBracketByte($0) }) else {
+      return "\(shown) has characters that no host has: write the host in lower case, " + "as a URL has it"
+    }
+    let isWhole = host.endIndex < rest.endIndex
+    let usual = scheme == "http://" ? ":80" : ":443"
+    if isWhole, host.count > usual.utf8.count, host.suffix(usual.utf8.count).elementsEqual(usual.utf8) {
+      return "\(shown) has the port that \(scheme) has by itself: URLs here leave it out"
+    }
+    return problem(ofPath: rest[host.endIndex...], shown)
+  }
+
+  /// Why no URL in its canonical form has this path after its host; nil if one can.
+  private static func problem(ofPath path: ArraySlice<UInt8>, _ shown: String) -> String? {
+    if path.contains(where: { $0 <= 0x20 || $0 >= 0x7F }) {
+      return "\(shown) has characters that URLs here have as %20 and the like: " + "write it as entries shows it"
+    }
+    if path.contains(UInt8(ascii: "#")) {
+      return "\(shown) has a fragment, and URLs here have none: leave out what begins with the #"
+    }
+    let names = path.prefix { $0 != UInt8(ascii: "?") }.split(
+      separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+    // The last name may be incomplete.
+    if names.dropLast().contains(where: { $0.elementsEqual(".".utf8) || $0.elementsEqual("..".utf8) }) {
+      return "\(shown) has /./ or /../ in it, and URLs here have neither: write the path that it leads to"
+    }
+    return nil
+  }
+
+  /// Why an empty identifier must not be the only filter.
+  package static let problemOfEmptyIdentifier =
+    "is empty, and would remove every entry without one: name one, or add a URL"
+}
+
+private func isHostByte(_ byte: UInt8) -> Bool {
+  byte &- UInt8(ascii: "a") < 26 || byte &- UInt8(ascii: "0") < 10 || "-._".utf8.contains(byte)
+}
+
+/// Whether a byte belongs to a port or to an IPv6 address.
+private func isBracketByte(_ byte: UInt8) -> Bool { "[]:".utf8.contains(byte) }
+
+private func lowerCase(_ byte: UInt8) -> UInt8 { byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte }

@@ -1,5 +1,6 @@
 import ImgdConnection
 import ImgdSystem
+import ImgdWire
 
 /// Draws the state of `top` for a terminal of any size: what does not fit is left out at the bottom, and lines are cut.
 struct TopView {
@@ -66,5 +67,221 @@ struct TopView {
     line.add(state.showsKeys ? " numbers  " : " keys  ")
     if state.isPaused { line.add("paused", .doubtful) } else { line.add("every \(DurationText.text(delay))", .faint) }
     return line
+  }
+}
+
+/// Draws the traffic: the hit ratio, hits, misses and downloads, each with its history.
+struct TrafficRows {
+  private let glyphs: Glyphs
+  private let columns: Int
+
+  init(_ glyphs: Glyphs, columns: Int) {
+    self.glyphs = glyphs
+    self.columns = columns
+  }
+
+  func lines(_ history: [Traffic], plotRows: Int) -> [ScreenLine] {
+    let latest = history.last
+    let ratio = latest?.ratio.flatMap { Quantity.share(Int(($0 * 1e6).rounded()), of: 1_000_000) }
+    return plotted("hit ratio", ratio ?? "-", history.map { $0.ratio }, top: 1, rows: plotRows)
+      + plotted("hits", rate(latest?.hits), history.map { $0.hits })
+      + plotted("misses", rate(latest?.misses), history.map { $0.misses })
+      + plotted("downloaded", rate(latest?.downloads), history.map { $0.downloads })
+      + plotted(
+        "received", latest.map { Quantity.shortSize(Int(min($0.bytes, 9e18))) + "/s" } ?? "-", history.map { $0.bytes })
+  }
+
+  private func rate(_ value: Double?) -> String { value.map { Quantity.rate($0) + "/s" } ?? "-" }
+
+  private func plotted(_ label: String, _ value: String, _ values: [Double?], top: Double? = nil, rows: Int = 1)
+    -> [ScreenLine]
+  {
+    var first = ScreenLine(label: label, value)
+    let room = columns - first.width - 2
+    guard room >= 8 else { return [first] }
+    let shown = values.suffix(room)
+    let highest = top ?? shown.reduce(0) { max($0, $1 ?? 0) }
+    let plot = glyphs.plot(Array(shown), top: highest, columns: room, rows: rows)
+    let margin = first.width + 2
+    first.add("  ")
+    first.add(plot[0], .accent)
+    return [first]
+      + plot.dropFirst().map { row in
+        var line = ScreenLine(String(repeating: " ", count: margin))
+        line.add(row, .accent)
+        return line
+      }
+  }
+}
+
+/// Draws how full the tiers, the places for downloads and the decoders are.
+struct CapacityRows {
+  private let glyphs: Glyphs
+  private let columns: Int
+
+  init(_ glyphs: Glyphs, columns: Int) {
+    self.glyphs = glyphs
+    self.columns = columns
+  }
+
+  func lines(_ statistics: DaemonStatistics) -> [ScreenLine] {
+    ["memory", "disk"].map { tier($0, statistics) } + [
+      filled(
+        "downloads", statistics.number("downloads", "active"), of: statistics.number("downloads", "max_active"),
+        "\(statistics.number("downloads", "queued")) wait" + failures("downloads", statistics)),
+      filled(
+        "decoders", statistics.number("decode", "active"),
+        // Decoders are started on demand, so the bar shows how many there may be.
+        of: max(statistics.number("decode", "max_workers"), statistics.number("decode", "workers")),
+        "\(statistics.number("decode", "queued")) wait" + failures("decode", statistics)),
+    ]
+  }
+
+  private func failures(_ object: String, _ statistics: DaemonStatistics) -> String {
+    let count = statistics.number(object, "failed")
+    return count > 0 ? ", \(count) failed" : ""
+  }
+
+  private func tier(_ name: String, _ statistics: DaemonStatistics) -> ScreenLine {
+    let bytes = statistics.number(name, "bytes")
+    let capacity = statistics.number(name, "capacity")
+    let state = statistics.text(name, "state").flatMap { $0 == "ok" ? nil : printable($0) }
+    let entries = statistics.number(name, "entries")
+    // While memory is short, a tier may hold less than is configured.
+    let configured = statistics.number(name, "configured")
+    let remark =
+      "of \(Quantity.shortSize(capacity))"
+      + (configured > capacity ? " now, \(Quantity.shortSize(configured)) configured" : "")
+      + ", \(entries) \(entries == 1 ? "entry" : "entries")"
+      + (statistics.reply.object(name)?.flag("loading") == true ? ", loading" : "")
+    return bar(name, Quantity.shortSize(bytes), share(bytes, capacity), remark, warning: state)
+  }
+
+  private func filled(_ label: String, _ used: Int, of all: Int, _ waiting: String) -> ScreenLine {
+    bar(label, "\(used)", share(used, all), "of \(all), \(waiting)")
+  }
+
+  private func share(_ part: Int, _ whole: Int) -> Double { whole > 0 ? Double(part) / Double(whole) : 0 }
+
+  private func bar(_ label: String, _ value: String, _ share: Double, _ remark: String, warning: String? = nil)
+    -> ScreenLine
+  {
+    var line = ScreenLine(label: label, value)
+    let room = min(columns - line.width - 30, 40)
+    guard columns - line.width >= 10 else { return line }
+    line.add(" ")
+    if room >= 6 {
+      line.add("[")
+      line.add(glyphs.bar(share, cells: room), .accent)
+      line.add("] ")
+    }
+    line.add(remark)
+    if let warning { line.add(" " + warning, .bad) }
+    return line
+  }
+}
+
+/// Draws the fetches under way, each with a bar.
+struct FetchRows {
+  private static let barWidth = 12
+  /// The fewest columns that have room for bars.
+  private static let wide = 60
+
+  private let glyphs: Glyphs
+
+  init(_ glyphs: Glyphs) { self.glyphs = glyphs }
+
+  /// A title and as many of the fetches as there are rows for.
+  func lines(_ fetches: [Reply], of statistics: DaemonStatistics, in columns: Int, rows: Int) -> [ScreenLine] {
+    guard rows >= 2 else { return [] }
+    let all = max(statistics.number("queue", "requests"), fetches.count)
+    let titles = columns >= Self.wide && rows >= 3 && !fetches.isEmpty ? [Self.titles] : []
+    let shown = fetches.prefix(rows - 1 - titles.count)
+    var title = ScreenLine(all == 1 ? "1 fetch" : "\(all) fetches", .heading)
+    if shown.count < all { title.add(", the oldest \(shown.count)") }
+    return [title] + titles + shown.map { row($0, columns) }
+  }
+
+  private static var titles: ScreenLine {
+    let text =
+      TextWidth.padded("PROGRESS", to: barWidth)
+      + [("DONE", 7), ("BYTES", 7), ("AGE", 10), ("WAIT", 5)].map { TextWidth.padded($0.0, to: $0.1, onLeft: true) }
+      .joined() + "  URL"
+    return ScreenLine(text, .faint)
+  }
+
+  private func row(_ fetch: Reply, _ columns: Int) -> ScreenLine {
+    let received = fetch.number("received") ?? 0
+    let expected = fetch.number("expected") ?? 0
+    let isQueued = fetch.text("state") == "queued"
+    let share = expected > 0 ? Quantity.share(received, of: expected) : nil
+    var line = ScreenLine()
+    if columns >= Self.wide {
+      let bar = glyphs.bar(expected > 0 ? Double(received) / Double(expected) : 0, cells: Self.barWidth)
+      line.add(isQueued ? TextWidth.padded(queued(fetch), to: Self.barWidth) : bar, isQueued ? .faint : .accent)
+      line.add(TextWidth.padded(share ?? "", to: 7, onLeft: true))
+      line.add(TextWidth.padded(Quantity.shortSize(received), to: 7, onLeft: true))
+      line.add(TextWidth.padded(age(fetch), to: 10, onLeft: true))
+      let waiters = fetch.number("waiters") ?? 1
+      line.add(TextWidth.padded(waiters > 1 ? "\(waiters)x" : "", to: 5, onLeft: true) + "  ")
+    } else {
+      line.add(TextWidth.padded(isQueued ? "queued" : share ?? age(fetch), to: 7))
+    }
+    line.add(printable(fetch.text("url") ?? "?", longest: columns))
+    return line
+  }
+
+  /// Whether a fetch is held until its host may be asked again, or just waits for its turn.
+  private func queued(_ fetch: Reply) -> String {
+    fetch.number("retry_after_ms").map { "held " + Quantity.time(roundedUp: .milliseconds($0)) } ?? "queued"
+  }
+
+  private func age(_ fetch: Reply) -> String { Quantity.time(milliseconds: fetch.number("age_ms") ?? 0) }
+}
+
+/// Draws what has no capacity: clients and how fast they are answered, memory pressure, the sandbox.
+enum FactRows {
+  static func lines(_ statistics: DaemonStatistics) -> [ScreenLine] {
+    var clients = ScreenLine(label: "clients", "\(statistics.number("clients", "connected"))")
+    clients.add("  answers: " + ["hit", "fetch"].map { latency($0, statistics) }.joined(separator: ", "))
+    var pressure = ScreenLine(label: "pressure", "\(statistics.number("pressure", "events"))")
+    let source = statistics.text("pressure", "source") ?? "none"
+    pressure.add(["off", "none"].contains(source) ? "  not watched" : "  seen by " + printable(source))
+    if let last = statistics.text("pressure", "last") {
+      let local = Timestamp.seconds(of: last).map { LocalTime(secondsSince1970: $0).withDate }
+      pressure.add(", last " + (local ?? printable(last)))
+    }
+    let sandbox = statistics.text("decode", "sandbox") ?? "?"
+    pressure.add(", decoder's sandbox ")
+    pressure.add(printable(sandbox), sandbox == "full" ? .good : .doubtful)
+    return [clients, pressure] + fleet(statistics)
+  }
+
+  /// Nothing if this machine is in no fleet.
+  private static func fleet(_ statistics: DaemonStatistics) -> [ScreenLine] {
+    guard let fleet = statistics.reply.object("fleet"), let state = fleet.text("state") else { return [] }
+    var line = ScreenLine(label: "fleet", "\(fleet.number("hits") ?? 0)")
+    line.add(" hits, \(fleet.number("stores") ?? 0) stored, purges ")
+    let purges = fleet.object("purges")
+    line.add(["sent", "heard", "pending"].map { "\(purges?.number($0) ?? 0) \($0)" }.joined(separator: ", "))
+    line.add("  ")
+    line.add(printable(state), state == "ok" ? .good : .bad)
+    if let reason = fleet.text("reason") { line.add(": " + printable(reason), .faint) }
+    return [line]
+  }
+
+  private static func latency(_ kind: String, _ statistics: DaemonStatistics) -> String {
+    let times = statistics.reply.object("latency_us")?.object(kind)
+    guard let times, times.number("count") ?? 0 > 0 else { return "no \(kind) yet" }
+    let texts = ["p50", "p99"].map { Quantity.time(microseconds: times.fraction($0) ?? 0) }
+    return "\(kind) p50 \(texts[0]), p99 \(texts[1])"
+  }
+}
+
+extension ScreenLine {
+  /// A line of `top` with its label and its value, after which a bar, a plot or a remark may follow.
+  init(label: String, _ value: String) {
+    self.init(TextWidth.padded(label, to: 10))
+    add(TextWidth.padded(value, to: 9, onLeft: true), .heading)
   }
 }

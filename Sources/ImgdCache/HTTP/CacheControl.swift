@@ -99,3 +99,79 @@ struct CacheControl: Equatable {
   /// Whether a stale answer must never be shown unconfirmed (RFC 9111, 5.2.2.2, 5.2.2.8, 5.2.2.10).
   func forbidsStale(isScoped: Bool) -> Bool { bindsLifetime(isScoped: isScoped) || (!isScoped && sharedMaxAge != nil) }
 }
+
+/// One member of Cache-Control or Pragma, read so that a malformed one may forbid but never permits.
+///
+/// A directive that forbids something counts as soon as its name can be read. What it permits depends on its
+/// argument, which is invalid if anything follows that the grammar does not allow, and in everything
+/// after a quoted string without an end (RFC 9111, 4.2.1 and 5.2).
+struct CacheDirective {
+  enum Argument: Equatable {
+    case none
+    case text(String)
+    case invalid
+  }
+
+  /// In lower case.
+  let name: String
+  let argument: Argument
+
+  /// Nil for a member that does not begin with a name.
+  private init?(_ scanner: inout FieldScanner) {
+    scanner.skipBlanks()
+    guard let name = scanner.takeToken() else { return nil }
+    self.name = name
+    let hasArgument = scanner.takeByte(UInt8(ascii: "="))
+    let text = hasArgument ? scanner.takeQuoted() ?? scanner.takeToken() : nil
+    if scanner.isTorn || !scanner.isAtEndOfMember {
+      argument = .invalid
+    } else {
+      argument = hasArgument ? text.map(Argument.text) ?? .invalid : .none
+    }
+  }
+
+  /// Visits the members of a field's value in their order.
+  static func each(of value: String, _ visit: (CacheDirective) -> Void) {
+    var scanner = FieldScanner(value)
+    repeat { if let directive = CacheDirective(&scanner) { visit(directive) } } while scanner.nextMember()
+  }
+
+  /// The number of seconds that it names; an invalid number counts as 0.
+  var seconds: Int64 {
+    guard case .text(let text) = argument else { return 0 }
+    return CacheControl.seconds(text) ?? 0
+  }
+
+  /// Whether it is written without an argument: only then do directives that have none permit anything.
+  var isPlain: Bool { argument == .none }
+}
+
+/// The rule by which an answer to a request with credentials may be shown to everybody (RFC 9111, 3.5).
+///
+/// What was fetched with `Authorization` may be shown to others if its origin says so with `public`, `s-maxage` or
+/// `must-revalidate`. HTTP has no such rule for cookies, which are in nearly every request of a browser: here only
+/// `public` shares them. With a service's own credentials, no origin can be expected to know what such a word grants.
+package enum CredentialSharing: Sendable, Equatable {
+  case authorization
+  case cookies
+
+  /// Chooses the rule by the lower-case names of a request's credentials; nil if one of them is never shared.
+  package init?(_ names: Set<String>) {
+    guard !names.isEmpty, names.isSubset(of: ["authorization", "cookie"]) else { return nil }
+    self = names.contains("cookie") ? .cookies : .authorization
+  }
+
+  /// Whether an answer may be shown to all who ask.
+  ///
+  /// `private` outweighs every word beside it. An answer that varies with credentials fits nobody else's request.
+  package func admits(_ headers: HeaderList) -> Bool {
+    let control = CacheControl(headers)
+    guard !control.isPrivate, Set(varyingNames(headers)).isDisjoint(with: ["*", "authorization", "cookie"]) else {
+      return false
+    }
+    switch self {
+    case .authorization: return control.isPublic || control.sharedMaxAge != nil || control.mustRevalidate
+    case .cookies: return control.isPublic
+    }
+  }
+}

@@ -14,8 +14,8 @@
 // How long a stale answer may still be shown (RFC 5861) is part of the judgement; whether it is
 // shown, to whom and when, is for the core to decide.
 
-internal import ImgdText
 internal import ImgdSystem
+internal import ImgdText
 
 /// The assumptions where an origin says nothing.
 package struct FreshnessRules: Sendable, Equatable {
@@ -190,4 +190,133 @@ package func varyingNames(_ headers: HeaderList) -> [String] {
     } while scanner.nextMember()
   }
   return names.sorted()
+}
+
+/// The state of a stored answer at one moment.
+package struct StoredState: Sendable, Equatable {
+  /// Whether it is within its lifetime.
+  package var isFresh: Bool
+  /// The time since the end of its lifetime; zero before that.
+  package var staleFor: Duration
+  package var needsConfirmation: Bool
+  package var mustRevalidate: Bool
+  /// Whether, once it is stale, it may not be shown even to those who accept pictures of any age.
+  package var isOpenOnlyWhileFresh: Bool
+  /// Whether a soft purge has marked it.
+  package var isMarkedStale: Bool
+  package var isImmutable: Bool
+  package var staleWhileRevalidate: Duration
+  /// How long it may be shown stale when the origin fails; nil if the origin says nothing.
+  package var staleIfError: Duration?
+
+  package init(
+    isFresh: Bool, staleFor: Duration = .zero, needsConfirmation: Bool = false, mustRevalidate: Bool = false,
+    isOpenOnlyWhileFresh: Bool = false, isMarkedStale: Bool = false, isImmutable: Bool = false,
+    staleWhileRevalidate: Duration = .zero, staleIfError: Duration? = nil
+  ) {
+    self.isFresh = isFresh
+    self.staleFor = staleFor
+    self.needsConfirmation = needsConfirmation
+    self.mustRevalidate = mustRevalidate
+    self.isOpenOnlyWhileFresh = isOpenOnlyWhileFresh
+    self.isMarkedStale = isMarkedStale
+    self.isImmutable = isImmutable
+    self.staleWhileRevalidate = staleWhileRevalidate
+    self.staleIfError = staleIfError
+  }
+
+  /// Whether it may be shown as it is, without asking its origin.
+  package var isUsable: Bool { isFresh && !needsConfirmation && !isMarkedStale }
+
+  /// Whether it may be shown at any age to those who ask for that.
+  package var isOpen: Bool { isUsable || !isOpenOnlyWhileFresh }
+
+  private var mayBeShownStale: Bool { !needsConfirmation && !mustRevalidate }
+
+  /// Whether it may be shown while it is fetched anew.
+  package var mayBeShownMeanwhile: Bool { mayBeShownStale && !isMarkedStale && staleFor < staleWhileRevalidate }
+
+  /// Whether it may stand in for an origin that fails, within a window of its staleness.
+  package func mayStandIn(for window: Duration?) -> Bool { mayBeShownStale && staleFor < window ?? .zero }
+
+  /// Whether the origin has promised that it does not change while it is fresh.
+  package var isPromisedUnchanged: Bool { isUsable && isImmutable }
+}
+
+/// The times that an answer carries, in seconds since 1970, and what follows from them.
+struct AnswerDates {
+  private let receivedAt: Int64
+  private let date: Int64?
+  private let age: Int64
+  private let lastModified: Int64?
+  /// Nil without the field; a field that is not a single date means that the answer has expired.
+  private let expires: Int64?
+
+  init(_ headers: HeaderList, receivedAt: Int64) {
+    self.receivedAt = receivedAt
+    date = Self.date("date", in: headers, now: receivedAt)
+    lastModified = Self.date("last-modified", in: headers, now: receivedAt)
+    let expires = Self.date("expires", in: headers, now: receivedAt)
+    self.expires = headers.contains { $0.name == "expires" } ? expires ?? .min : nil
+    age = headers.first { $0.name == "age" }.map { Self.age($0.value) } ?? 0
+  }
+
+  /// The single date of a field. A field that comes twice, even with the same date, has no date, since
+  /// its joined lines would not be one.
+  private static func date(_ name: String, in headers: HeaderList, now: Int64) -> Int64? {
+    let values = headers.filter { $0.name == name }
+    return values.count == 1 ? HTTPDate.parse(values[0].value, now: now) : nil
+  }
+
+  /// The first number of a list, as RFC 9111 demands (5.1); 0 for a field that does not begin with a number.
+  private static func age(_ value: String) -> Int64 {
+    var scanner = FieldScanner(value)
+    return CacheControl.seconds(scanner.takeArgument()) ?? 0
+  }
+
+  /// The greater of age and apparent age (RFC 9111, 4.2.3); a clock that is behind the origin's makes no age
+  /// negative.
+  func initialAge(delay: Duration) -> Duration {
+    let apparent = max(receivedAt - (date ?? receivedAt), 0)
+    let told = Duration.seconds(age) + max(delay, .zero)
+    return min(max(.seconds(apparent), told), .seconds(CacheControl.longest))
+  }
+
+  /// The lifetime that the origin has named, if any (RFC 9111, 4.2.1).
+  ///
+  /// An answer for one user is not shared: for it s-maxage counts only because it is better than a guess.
+  func explicitLifetime(_ control: CacheControl, isScoped: Bool) -> Duration? {
+    let shared = control.sharedMaxAge.map { Duration.seconds($0) }
+    let own = control.maxAge.map { Duration.seconds($0) } ?? lifetimeFromExpires
+    return isScoped ? own ?? shared : shared ?? own
+  }
+
+  private var lifetimeFromExpires: Duration? {
+    guard let expires else { return nil }
+    guard expires != .min else { return .zero }
+    return .seconds(min(max(expires - (date ?? receivedAt), 0), CacheControl.longest))
+  }
+
+  /// The lifetime for an answer that names none.
+  func guessedLifetime(_ rules: FreshnessRules) -> Duration {
+    guard let lastModified else { return rules.defaultLifetime }
+    let unchanged = max((date ?? receivedAt) - lastModified, 0)
+    let guess = unchanged * Int64(min(max(rules.heuristicPercent, 0), 100)) / 100
+    return .seconds(min(guess, FreshnessRules.longestGuess))
+  }
+}
+
+/// The lifetime of answers that bring no picture.
+package enum AnswerLifetime {
+  /// The lifetime of an answer whose origin names none; nil if it is guessed as for pictures.
+  ///
+  /// `rule` is the operator's. 404 and 410 follow it in any case, other failures only if nothing tells how
+  /// long they have lasted: a picture that has been published in the meantime must not stay missing for long.
+  package static func ofSilence(status: Int, headers: HeaderList, rule: Duration) -> Duration? {
+    switch status {
+    case 404, 410: rule
+    case 400...: headers.contains { $0.name == "last-modified" } ? nil : rule
+    default: nil
+    }
+  }
 }

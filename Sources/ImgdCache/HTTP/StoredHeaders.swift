@@ -154,3 +154,158 @@ extension StoredHeaders {
     return names
   }
 }
+
+/// Writes header fields in the form in which `StoredHeaders` keeps them in memory; no file has this form.
+struct HeaderWriter {
+  private var bytes: [UInt8] = []
+
+  mutating func put(_ name: String, _ value: String) {
+    if let number = HeaderNames.number(of: name) {
+      bytes.append(number)
+    } else {
+      bytes.append(0)
+      put(name)
+    }
+    put(value)
+  }
+
+  /// The bytes in an array without spare room for growing.
+  var exactBytes: [UInt8] {
+    var exact: [UInt8] = []
+    exact.reserveCapacity(bytes.count)
+    exact.append(contentsOf: bytes)
+    return exact
+  }
+
+  /// Writes a date in its usual form as five bytes of seconds, and any other text after its length, which takes
+  /// one byte or five.
+  private mutating func put(_ text: String) {
+    if let seconds = HTTPDate.secondsOfUsualForm(text) {
+      bytes.append(HeaderMark.date)
+      return put(Int(seconds), bytes: 5)
+    }
+    let count = text.utf8.count
+    if count < HeaderMark.date {
+      bytes.append(UInt8(count))
+    } else {
+      bytes.append(HeaderMark.long)
+      put(count, bytes: 4)
+    }
+    bytes.append(contentsOf: text.utf8)
+  }
+
+  private mutating func put(_ number: Int, bytes count: Int) {
+    for place in 0..<count { bytes.append(UInt8(truncatingIfNeeded: number >> (8 * place))) }
+  }
+}
+
+/// Values of a length's first byte that do not mean a length.
+private enum HeaderMark {
+  static let date: UInt8 = 254
+  static let long: UInt8 = 255
+}
+
+/// Reads what a `HeaderWriter` of this process has written.
+struct HeaderReader {
+  private let bytes: [UInt8]
+  private var offset = 0
+
+  init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+  /// The next field; nil after the last.
+  mutating func next() -> (name: String, value: String)? {
+    guard offset < bytes.count else { return nil }
+    let number = byte()
+    let name = number == 0 ? text() : HeaderNames.name(number)
+    return (name, text())
+  }
+
+  private mutating func number(bytes count: Int) -> Int { (0..<count).reduce(0) { $0 | Int(byte()) << (8 * $1) } }
+
+  private mutating func byte() -> UInt8 {
+    defer { offset += 1 }
+    return bytes[offset]
+  }
+
+  private mutating func text() -> String {
+    let first = byte()
+    if first == HeaderMark.date { return HTTPDate.text(Int64(number(bytes: 5))) }
+    let count = first == HeaderMark.long ? number(bytes: 4) : Int(first)
+    defer { offset += count }
+    return String(decoding: bytes[offset..<offset + count], as: UTF8.self)
+  }
+}
+
+/// The names that origins of pictures send most often, numbered from 1.
+enum HeaderNames {
+  private static let all = [
+    "accept-ranges", "access-control-allow-origin", "access-control-expose-headers", "age", "alt-svc", "cache-control",
+    "cf-cache-status", "cf-ray", "content-disposition", "content-encoding", "content-language", "content-length",
+    "content-md5", "content-security-policy", "content-type", "cross-origin-resource-policy", "date", "etag", "expires",
+    "last-modified", "nel", "pragma", "referrer-policy", "report-to", "server", "server-timing",
+    "strict-transport-security", "timing-allow-origin", "vary", "via", "x-amz-request-id", "x-cache", "x-cache-hits",
+    "x-content-type-options", "x-frame-options", "x-served-by", "x-timer", "x-xss-protection",
+  ]
+  private static let numbers = Dictionary(uniqueKeysWithValues: all.enumerated().map { ($1, UInt8($0 + 1)) })
+
+  /// The number of a name; nil for one that is written out.
+  static func number(of name: String) -> UInt8? { numbers[name] }
+
+  static func name(_ number: UInt8) -> String { all[Int(number) - 1] }
+}
+
+/// Header fields as files have them: names and values in turn, each preceded by its length in four bytes.
+enum HeaderPacking {
+  static func packed(_ list: HeaderList) -> [UInt8] {
+    var packed: [UInt8] = []
+    packed.reserveCapacity(list.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 8 })
+    for (name, value) in list {
+      append(name, to: &packed)
+      append(value, to: &packed)
+    }
+    return packed
+  }
+
+  /// Nil for bytes that make no sense.
+  static func list(of packed: [UInt8]) -> HeaderList? {
+    var parts: [String] = []
+    var offset = 0
+    while offset < packed.count {
+      guard let part = part(of: packed, at: offset) else { return nil }
+      parts.append(String(decoding: packed[part], as: UTF8.self))
+      offset = part.upperBound
+    }
+    guard parts.count.isMultiple(of: 2) else { return nil }
+    return stride(from: 0, to: parts.count, by: 2).map { (parts[$0], parts[$0 + 1]) }
+  }
+
+  /// The value of the first field with a name in lower case, found without making a list.
+  static func value(of name: String, in packed: [UInt8]) -> String? {
+    var offset = 0
+    while let key = part(of: packed, at: offset), let value = part(of: packed, at: key.upperBound) {
+      if packed[key].elementsEqual(name.utf8) { return String(decoding: packed[value], as: UTF8.self) }
+      offset = value.upperBound
+    }
+    return nil
+  }
+
+  /// The range of the part whose length is at an offset; nil when the bytes do not have it.
+  private static func part(of packed: [UInt8], at offset: Int) -> Range<Int>? {
+    guard packed.count - offset >= 4 else { return nil }
+    let (start, count) = (offset + 4, count(packed, at: offset))
+    return count <= packed.count - start ? start..<start + count : nil
+  }
+
+  private static func count(_ packed: [UInt8], at offset: Int) -> Int {
+    (0..<4).reversed().reduce(0) { $0 << 8 | Int(packed[offset + $1]) }
+  }
+
+  private static func append(_ text: String, to packed: inout [UInt8]) {
+    var count = UInt32(clamping: text.utf8.count)
+    for _ in 0..<4 {
+      packed.append(UInt8(truncatingIfNeeded: count))
+      count >>= 8
+    }
+    packed.append(contentsOf: text.utf8)
+  }
+}

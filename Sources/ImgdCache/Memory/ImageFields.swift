@@ -1,4 +1,4 @@
-internal import ImgdSystem
+package import ImgdSystem
 
 /// The fields of an image other than its URL, its header fields and its bytes, which lie behind them.
 ///
@@ -85,4 +85,137 @@ final class ImageExtras {
 
   /// A flat charge for the object and for those that it refers to.
   private static let bookkeeping = 64
+}
+
+/// The facts of a picture that are known without decoding it; the cache keeps them without using them.
+package struct ImageFacts: Sendable, Equatable {
+  /// A number to which only the daemon gives a meaning.
+  package let format: UInt8
+  package let orientation: UInt8
+  package let width: Int32
+  package let height: Int32
+  package let frames: Int32
+
+  /// The facts of an answer without a picture.
+  package static let none = ImageFacts(format: .max, width: 0, height: 0, frames: 0, orientation: 0)
+
+  package init(format: UInt8, width: Int, height: Int, frames: Int, orientation: Int) {
+    self.format = format
+    self.orientation = UInt8(clamping: orientation)
+    self.width = Int32(clamping: width)
+    self.height = Int32(clamping: height)
+    self.frames = Int32(clamping: frames)
+  }
+}
+
+/// The bytes of an image, and what they show.
+package struct ImageBody {
+  package let payload: Payload
+  package let facts: ImageFacts
+  package let checksum: BodyChecksum
+  /// A few bytes that stand for the picture, as the daemon has encoded them; empty if there are none.
+  package let description: [UInt8]
+  /// Whether the bytes are those of a decoded picture.
+  package let isPixels: Bool
+
+  /// Computes the checksum over all the bytes if none is given.
+  package init(
+    _ payload: Payload, facts: ImageFacts, checksum: BodyChecksum? = nil, description: [UInt8] = [],
+    isPixels: Bool = false
+  ) {
+    self.payload = payload
+    self.facts = facts
+    self.checksum = checksum ?? BodyChecksum(of: payload)
+    self.description = description
+    self.isPixels = isPixels
+  }
+}
+
+/// The answer of an origin that an image came with, as `http` shows it.
+package struct StoredResponse: Sendable {
+  package let status: Int
+  package let headers: StoredHeaders
+  /// The URL that it redirects to, absolute; nil for any other answer.
+  package let redirectTarget: String?
+
+  package init(status: Int, headers: HeaderList, redirectTarget: String? = nil) {
+    self.init(status: status, kept: StoredHeaders(StoredHeaders.fitting(headers)), redirectTarget: redirectTarget)
+  }
+
+  /// An answer whose header fields have been cut to `mostKept` before.
+  init(status: Int, kept headers: StoredHeaders, redirectTarget: String?) {
+    self.status = status
+    self.headers = headers
+    self.redirectTarget = redirectTarget
+  }
+
+  // The validators with which the origin is asked whether the image is still right.
+
+  package var entityTag: String? { headers.value(of: "etag") }
+  package var lastModified: String? { headers.value(of: "last-modified") }
+
+  package var canBeConfirmed: Bool { entityTag != nil || lastModified != nil }
+}
+
+/// The answer that an image is, or came with, and how long and to whom it may be shown.
+package struct ImageAnswer {
+  package let response: StoredResponse
+  package let freshness: Freshness
+  /// The headers of the request on which it depends.
+  package let vary: VaryOutcome
+  /// Whether it is a redirect that a public address has sent.
+  package var isFromPublicAddress: Bool
+
+  package init(
+    _ response: StoredResponse, freshness: Freshness, vary: VaryOutcome = .none, isFromPublicAddress: Bool = false
+  ) {
+    self.response = response
+    self.freshness = freshness
+    self.vary = vary
+    self.isFromPublicAddress = isFromPublicAddress
+  }
+}
+
+/// The moment at which something was stored, on this process's own clock, even if an earlier process stored it.
+///
+/// Only the wall clock survives a restart, and people set it. If it ran on, something may have been
+/// stored before this process's clock began. If it was set back, a time of storing lies in the
+/// future, and it is unknown how long ago that was: it counts as now, so that no age is negative,
+/// and as doubtful, so that nothing is shown as fresh because of it.
+package struct StoredMoment: Sendable, Equatable {
+  /// How many seconds wall clocks may differ without anybody having set one.
+  static let tolerance: Int64 = 5
+  /// The longest span of time that is told apart from longer ones, some seventy years: longer than anything
+  /// is fresh or may be shown stale, and short enough to calculate with.
+  static let longest: Int64 = 1 << 61
+  static let earliest = Instant(nanoseconds: -longest)
+
+  package let instant: Instant
+  /// Wall time in seconds since 1970, to be shown.
+  package let wall: Int64
+  package let isDoubtful: Bool
+
+  /// A moment of this process's life.
+  package init(_ instant: Instant, wall: Int64) { self.init(instant, wall: wall, isDoubtful: false) }
+
+  init(_ instant: Instant, wall: Int64, isDoubtful: Bool) {
+    self.instant = instant
+    self.wall = wall
+    self.isDoubtful = isDoubtful
+  }
+
+  /// The moment `age` ago, for something of which only the age is known.
+  package init(age: Duration, now: Instant, nowWall: Int64) {
+    let age = min(max(age, .zero), .nanoseconds(Self.longest))
+    self.init(now + (.zero - age), wall: nowWall - age.components.seconds)
+  }
+
+  /// Takes wall times in seconds since 1970, however absurd they are.
+  package init(storedWall: Int64, nowWall: Int64, now: Instant) {
+    let (elapsed, overflow) = nowWall.subtractingReportingOverflow(storedWall)
+    wall = storedWall
+    isDoubtful = overflow ? storedWall > nowWall : elapsed < -Self.tolerance
+    let seconds: Int64 = overflow ? .max : max(elapsed, 0)
+    instant = isDoubtful ? now : max(now + .seconds(-seconds), Self.earliest)
+  }
 }

@@ -127,3 +127,154 @@ private func inByteOrder(_ tags: [String]) -> [String] {
   }
   return sorted
 }
+
+/// The form in which a `StoredRecord` is kept, in the index file and between two processes.
+///
+///     checksum of what follows, version, then the fields in the order of `StoredRecord`
+///
+/// Decoding survives any bytes. A record that was cut or changed, is too long, or holds a number that is
+/// never written decodes to nil.
+enum RecordCodec {
+  /// More than a record with the largest headers that are ever fetched.
+  static let mostBytes = 1 << 20
+  private static let version: UInt8 = 5
+
+  /// The bytes of a record whose numbers are sane; nil when there would be too many bytes.
+  static func encode(_ record: StoredRecord) -> [UInt8]? {
+    var writer = ByteWriter(capacity: 256 + record.headers.count)
+    writer.put(UInt64(0))
+    writer.put(version)
+    put(record, in: &writer)
+    guard writer.bytes.count <= mostBytes else { return nil }
+    writer.seal()
+    return writer.bytes
+  }
+
+  /// Whether a record is short enough, judged without encoding it.
+  static func hasRoom(for record: StoredRecord) -> Bool { record.mostBytes <= mostBytes }
+
+  static func decode(_ bytes: [UInt8]) -> StoredRecord? {
+    guard bytes.count <= mostBytes else { return nil }
+    var reader = ByteReader(bytes[...])
+    guard reader.isSealed(), reader.number() == version else { return nil }
+    let record = readRecord(&reader)
+    return reader.isAtEnd && !reader.hasFailed ? record : nil
+  }
+
+  // MARK: Fields
+
+  private static func put(_ record: StoredRecord, in writer: inout ByteWriter) {
+    writer.put(record.url)
+    writer.put(record.identifier)
+    put(record.variant, in: &writer)
+    writer.put(record.digest.high)
+    writer.put(record.digest.low)
+    writer.put(Int64(record.bytes))
+    writer.put(record.facts.format)
+    writer.put(record.facts.orientation)
+    for size in [record.facts.width, record.facts.height, record.facts.frames] { writer.put(size) }
+    writer.put(record.checksum.value)
+    for time in [record.storedAt, record.freshUntil] { writer.put(time) }
+    writer.put(Int64(record.status))
+    writer.put(record.headers)
+    writer.put(record.redirectTarget)
+    for time in [record.initialAgeMs, record.lifetimeMs, record.whileRevalidateMs] { writer.put(time) }
+    writer.put(record.ifErrorMs ?? silence)
+    writer.put(record.flags.rawValue)
+    writer.put(record.varying)
+    put(record.place, in: &writer)
+    writer.put(UInt32(clamping: record.tags.count))
+    for tag in record.tags { writer.put(tag) }
+    writer.put(record.description)
+  }
+
+  private static func put(_ variant: KeyVariant?, in writer: inout ByteWriter) {
+    writer.put(UInt8(variant == nil ? 0 : 1))
+    guard let variant else { return }
+    writer.put(variant.high)
+    writer.put(variant.low)
+  }
+
+  private static func put(_ place: VariantPlace?, in writer: inout ByteWriter) {
+    writer.put(UInt8(place == nil ? 0 : 1))
+    guard let place else { return }
+    put(place.owner, in: &writer)
+    writer.put(place.rest.high)
+    writer.put(place.rest.low)
+  }
+
+  /// Written in place of a time that the origin does not name.
+  private static let silence: Int64 = -1
+
+  private static func readRecord(_ reader: inout ByteReader) -> StoredRecord {
+    let (url, identifier) = (reader.text(), reader.optionalText())
+    let variant = readVariant(&reader)
+    let digest = KeyDigest(high: reader.number(), low: reader.number())
+    let bytes = Int(sane(&reader))
+    let facts = readFacts(&reader)
+    let checksum = BodyChecksum(reader.number())
+    var record = StoredRecord(
+      url: url, identifier: identifier, variant: variant, digest: digest, bytes: bytes, facts: facts,
+      storedAt: sane(&reader), freshUntil: sane(&reader))
+    record.checksum = checksum
+    record.status = Int(reader.number(Int64.self))
+    record.headers = reader.bytes()
+    record.redirectTarget = reader.optionalText()
+    record.initialAgeMs = sane(&reader)
+    record.lifetimeMs = sane(&reader)
+    record.whileRevalidateMs = sane(&reader)
+    let ifError: Int64 = reader.number()
+    if ifError != silence { record.ifErrorMs = sane(ifError, &reader) }
+    record.flags = RecordFlags(rawValue: reader.number())
+    record.varying = reader.bytes()
+    record.place = readPlace(&reader)
+    record.tags = readTags(&reader)
+    record.description = reader.bytes()
+    return record
+  }
+
+  private static func readVariant(_ reader: inout ByteReader) -> KeyVariant? {
+    guard reader.number(UInt8.self) != 0 else { return nil }
+    return KeyVariant(high: reader.number(), low: reader.number())
+  }
+
+  private static func readPlace(_ reader: inout ByteReader) -> VariantPlace? {
+    guard reader.number(UInt8.self) != 0 else { return nil }
+    let owner = readVariant(&reader)
+    return VariantPlace(owner: owner, rest: Digest128(high: reader.number(), low: reader.number()))
+  }
+
+  private static func readFacts(_ reader: inout ByteReader) -> ImageFacts {
+    let (format, orientation): (UInt8, UInt8) = (reader.number(), reader.number())
+    let (width, height, frames): (Int32, Int32, Int32) = (reader.number(), reader.number(), reader.number())
+    return ImageFacts(
+      format: format, width: Int(width), height: Int(height), frames: Int(frames), orientation: Int(orientation))
+  }
+
+  /// Reads tags one at a time: a forged count does no harm, since reading ends with the bytes.
+  private static func readTags(_ reader: inout ByteReader) -> [String] {
+    var left: UInt32 = reader.number()
+    var tags: [String] = []
+    while left > 0, !reader.hasFailed {
+      tags.append(reader.text())
+      left -= 1
+    }
+    return tags
+  }
+
+  private static func sane(_ reader: inout ByteReader) -> Int64 { sane(reader.number(), &reader) }
+
+  private static func sane(_ number: Int64, _ reader: inout ByteReader) -> Int64 {
+    if SaneRange.numbers ~= number { return number }
+    reader.fail()
+    return 0
+  }
+}
+
+extension StoredRecord {
+  /// An upper bound on the bytes of the encoded record.
+  package var mostBytes: Int {
+    let texts = [url, identifier ?? "", redirectTarget ?? ""] + tags
+    return texts.reduce(256 + headers.count + varying.count + description.count) { $0 + 4 + $1.utf8.count }
+  }
+}

@@ -4,6 +4,7 @@
 
 internal import CVips
 import Glibc
+import ImgdDecode
 import ImgdPicture
 
 /// The library, set up for one picture at a time.
@@ -48,4 +49,107 @@ enum VipsLibrary {
 
   /// Warnings would go to standard error, and some of them repeat what is in a file.
   private static func silence() { _ = unsafe g_log_set_default_handler({ _, _, _, _ in }, nil) }
+}
+
+/// The names that libvips gives its loaders and savers.
+extension PictureFormat {
+  struct Operation {
+    let name: String
+    /// The class that the operation and its variants come from.
+    let family: String
+
+    fileprivate init(_ name: String, _ family: String) {
+      self.name = name
+      self.family = family
+    }
+  }
+
+  /// Nil for a format that is read without the library.
+  var loader: Operation? {
+    switch self {
+    case .jpeg: Operation("jpegload_buffer", "VipsForeignLoadJpeg")
+    case .png: Operation("pngload_buffer", "VipsForeignLoadPng")
+    case .gif: Operation("gifload_buffer", "VipsForeignLoadNsgif")
+    case .webp: Operation("webpload_buffer", "VipsForeignLoadWebp")
+    case .avif, .heic: Operation("heifload_buffer", "VipsForeignLoadHeif")
+    case .tiff: Operation("tiffload_buffer", "VipsForeignLoadTiff")
+    case .jxl: Operation("jxlload_buffer", "VipsForeignLoadJxl")
+    case .jp2: Operation("jp2kload_buffer", "VipsForeignLoadJp2k")
+    case .bmp, .ico: nil
+    }
+  }
+
+  /// Nil for a format that is not written.
+  var saver: Operation? {
+    switch self {
+    case .jpeg: Operation("jpegsave_buffer", "VipsForeignSaveJpeg")
+    case .png: Operation("pngsave_buffer", "VipsForeignSavePng")
+    case .gif: Operation("gifsave_buffer", "VipsForeignSaveCgif")
+    case .webp: Operation("webpsave_buffer", "VipsForeignSaveWebp")
+    case .avif: Operation("heifsave_buffer", "VipsForeignSaveHeif")
+    case .tiff: Operation("tiffsave_buffer", "VipsForeignSaveTiff")
+    case .jxl: Operation("jxlsave_buffer", "VipsForeignSaveJxl")
+    case .heic, .jp2, .bmp, .ico: nil
+    }
+  }
+
+  /// The longest side that is written; nil where the limits of imgd are smaller. An AVIF may be larger, but libheif
+  /// then refuses to read it.
+  var longestSide: Int? {
+    switch self {
+    case .jpeg: 65_500
+    case .webp: 16_383
+    case .avif: 16_384
+    case .gif: 65_535
+    case .png, .tiff, .jxl, .heic, .jp2, .bmp, .ico: nil
+    }
+  }
+
+  /// Whether a file of this format may be animated, and is read and written that way.
+  var isAnimatable: Bool { self == .gif || self == .webp }
+}
+
+/// What libvips says about the last call that failed.
+enum VipsError {
+  /// The step that has failed.
+  enum Step {
+    /// The loader alone, without later steps.
+    case loader
+    /// Any other step: a loader may have failed within it, too.
+    case later
+  }
+
+  /// Returns the failure, and clears its text.
+  static func takeFailure(of step: Step = .later) -> DecodeFailure {
+    defer { vips_error_clear() }
+    let text = unsafe String(cString: vips_error_buffer())
+    return failure(text.split(separator: "\n").map(String.init), of: step)
+  }
+
+  /// The failure that lines of a library describe. The first line that says why is the reason: later ones are about
+  /// what failed because of it.
+  static func failure(_ lines: [String], of step: Step) -> DecodeFailure {
+    for (cause, words) in [(DecodeFailure.Cause.tooLarge, tooLarge), (.unsupported, unsupported)] {
+      let line = lines.first { line in
+        let line = line.lowercased()
+        return words.contains(where: line.contains)
+      }
+      if let line { return DecodeFailure(cause, line) }
+    }
+    let reason = lines.first { !$0.contains(attempt) } ?? lines.first ?? "no reason is given"
+    return DecodeFailure(step == .loader ? .damaged : .unmade, reason)
+  }
+
+  /// Clears the text, in which warnings of calls that succeeded are found as well.
+  static func forget() { vips_error_clear() }
+
+  /// libheif looks for more bytes than there are, even where it needs none.
+  private static let attempt = ": bad seek to "
+  private static let tooLarge = [
+    "out of memory", "insufficient memory", "cannot allocate", "failed to allocate", "memory error", "exceeds",
+    "too large",
+  ]
+  private static let unsupported = [
+    "unsupported", "not supported", "not known", "class \"", "is blocked", "not implemented",
+  ]
 }

@@ -1,4 +1,6 @@
+import CVips
 package import ImgdDecode
+import ImgdPicture
 import ImgdSystem
 
 /// Carries out orders. Nothing of one order remains for the next.
@@ -22,5 +24,93 @@ package enum DecodeWork {
     case .file(let format, let quality): .picture(try FileWork.make(source, rendition, format, quality: quality))
     case .description: .description(try DescriptionWork.make(source))
     }
+  }
+}
+
+/// The bytes of a picture, checked against the limits before any pixel is computed.
+@safe struct Source {
+  let picture: PictureMeasures
+  let limits: DecodeLimits
+  // Safe: lent for the duration of an order, as is everything made from it.
+  private let bytes: UnsafeBufferPointer<UInt8>
+
+  init(_ bytes: UnsafeBufferPointer<UInt8>, format: PictureFormat, limits: DecodeLimits) throws(DecodeFailure) {
+    let picture: PictureMeasures
+    do { picture = try unsafe PictureProbe.recognise(bytes.span) } catch { throw DecodeFailure(.damaged, error.reason) }
+    guard picture.format == format else {
+      throw DecodeFailure(.damaged, "\(picture.format.name), and not \(format.name)")
+    }
+    self.picture = picture
+    self.limits = limits
+    unsafe self.bytes = unsafe bytes
+    try check(width: picture.width, height: picture.height, frames: 1)
+  }
+
+  /// Lends the bytes.
+  func withBytes<Result>(_ body: (Span<UInt8>) throws(DecodeFailure) -> Result) throws(DecodeFailure) -> Result {
+    try unsafe body(bytes.span)
+  }
+
+  var format: PictureFormat { picture.format }
+  var start: UnsafePointer<UInt8>? { unsafe bytes.baseAddress }
+  var count: Int { unsafe bytes.count }
+
+  /// Checks what will be held at once, at some step of the work, against the limits.
+  func check(width: Int, height: Int, frames: Int, _ step: String? = nil) throws(DecodeFailure) {
+    let moving = frames > 1 ? " in \(frames) frames" : ""
+    let size = "\(width)x\(height)\(moving)" + (step.map { " \($0)" } ?? "")
+    guard width > 0, height > 0, frames > 0 else { throw DecodeFailure(.damaged, "a picture without pixels") }
+    guard width <= limits.dimension, height <= limits.dimension else {
+      throw DecodeFailure(.tooLarge, "\(size), at most \(limits.dimension) a side")
+    }
+    guard frames <= limits.frames else { throw DecodeFailure(.tooLarge, "\(frames) frames, at most \(limits.frames)") }
+    let (area, isHuge) = width.multipliedReportingOverflow(by: height)
+    let (pixels, isHuger) = area.multipliedReportingOverflow(by: frames)
+    guard !isHuge, !isHuger, pixels <= limits.pixels else {
+      throw DecodeFailure(.tooLarge, "\(size), at most \(limits.pixels) pixels")
+    }
+  }
+
+  /// Sets the orientation as the daemon states it, since not every loader finds it. The loaders of the other formats
+  /// turn the picture themselves.
+  func orient(_ opened: VipsPicture) {
+    switch format {
+    case .jpeg, .png, .webp, .tiff: opened.set("orientation", picture.orientation)
+    default: opened.set("orientation", 1)
+    }
+  }
+
+  /// Opens the picture with its loader; nothing but its header has been read yet.
+  func open(allFrames: Bool = false) throws(DecodeFailure) -> VipsPicture {
+    guard let loader = format.loader else {
+      return try withBytes { bytes throws(DecodeFailure) in try Bitmap.decode(bytes, self) }
+    }
+    guard let image = unsafe cvips_load(loader.name, bytes.baseAddress, bytes.count, allFrames ? 1 : 0) else {
+      throw VipsError.takeFailure(of: .loader)
+    }
+    let opened = unsafe VipsPicture(owning: image)
+    orient(opened)
+    try check(
+      width: opened.width, height: opened.frameHeight,
+      frames: allFrames ? opened.height / max(1, opened.frameHeight) : 1)
+    return opened
+  }
+
+  /// The failure of a form with its true cause. Pixels are read when they are asked for, so that any step may fail
+  /// because of the loader. The picture is damaged only if the loader fails without the other steps.
+  func explained(_ failure: DecodeFailure) -> DecodeFailure {
+    guard failure.cause == .unmade else { return failure }
+    do throws(DecodeFailure) {
+      VipsError.forget()
+      try open().readThrough()
+      return failure
+    } catch { return error }
+  }
+}
+
+extension VipsPicture {
+  /// Computes all pixels once, and keeps none.
+  fileprivate func readThrough() throws(DecodeFailure) {
+    guard unsafe cvips_read(image) == 0 else { throw VipsError.takeFailure(of: .loader) }
   }
 }

@@ -111,3 +111,181 @@ extension Source {
     return opened
   }
 }
+
+/// Width and height, at least one pixel each.
+struct Size: Equatable {
+  /// Stands for a side that is not limited; the library allows no more.
+  private static let unlimited = 10_000_000
+
+  let width: Int
+  let height: Int
+
+  init(width: Int, height: Int) {
+    self.width = max(1, width)
+    self.height = max(1, height)
+  }
+
+  /// The size to ask the library for, so that a picture of the size `own` comes out in the box.
+  init(fitting own: Size, into box: Rendition.Box) {
+    let width = box.width ?? Self.unlimited
+    let height = box.height ?? Self.unlimited
+    // Stretching would enlarge a side that is shorter than the box.
+    let isBound = box.fit != .contain && !box.enlarges
+    self.init(width: isBound ? min(width, own.width) : width, height: isBound ? min(height, own.height) : height)
+  }
+
+  /// The size of a picture that is fitted inside the box.
+  init(inside box: Rendition.Box, _ own: Size) {
+    guard box.fit == .contain else {
+      self.init(fitting: own, into: box)
+      return
+    }
+    let sides = [box.width.map { Double($0) / Double(own.width) }, box.height.map { Double($0) / Double(own.height) }]
+      .compactMap { $0 }
+    self = own.scaled(by: sides.min() ?? 1, enlarging: box.enlarges)
+  }
+
+  /// The size at which the picture covers the box.
+  func covering(_ box: Rendition.Box) -> Size {
+    let across = Double(box.width ?? width) / Double(width)
+    let down = Double(box.height ?? height) / Double(height)
+    return scaled(by: max(across, down), enlarging: box.enlarges)
+  }
+
+  /// The factor by which the picture could shrink and still be large enough: the smaller one of its two sides.
+  func shrink(to box: Rendition.Box) -> Double {
+    let target = box.fit == .contain ? Size(inside: box, self) : covering(box)
+    return min(Double(width) / Double(target.width), Double(height) / Double(target.height))
+  }
+
+  private func scaled(by factor: Double, enlarging: Bool) -> Size {
+    let factor = enlarging ? factor : min(1, factor)
+    return Size(width: Int((Double(width) * factor).rounded()), height: Int((Double(height) * factor).rounded()))
+  }
+}
+
+/// How a picture covers a size for which it has to be enlarged.
+///
+/// What overflows is cut off before enlarging, not afterwards: when a wide picture covers a tall box, hardly any of
+/// it is seen, and the whole of it, enlarged, might have a thousand times as many pixels as are wanted.
+struct EnlargedCover {
+  private let across: CoveredSide
+  private let down: CoveredSide
+
+  /// Nil for a picture that is large enough.
+  init?(of own: Size, wanted: Size) {
+    let factor = max(Double(wanted.width) / Double(own.width), Double(wanted.height) / Double(own.height))
+    guard factor > 1 else { return nil }
+    across = CoveredSide(own: own.width, wanted: wanted.width, factor: factor)
+    down = CoveredSide(own: own.height, wanted: wanted.height, factor: factor)
+  }
+
+  /// The size of what is seen of the picture, in whole pixels.
+  var seen: Size { Size(width: across.mostSeen, height: down.mostSeen) }
+
+  /// The size of the part that is cut out of the picture.
+  var part: Size { Size(width: across.count, height: down.count) }
+
+  /// The size of that part when it is enlarged.
+  var enlarged: Size { Size(width: across.enlarged, height: down.enlarged) }
+
+  /// Where the part begins in the picture, and where the wanted area begins in the enlarged part. Without `place`,
+  /// the middle of the picture is seen.
+  func corners(seenFrom place: Corner?) -> (part: Corner, wanted: Corner) {
+    let left = across.starts(seenFrom: place?.left)
+    let top = down.starts(seenFrom: place?.top)
+    return (Corner(left: left.part, top: top.part), Corner(left: left.wanted, top: top.wanted))
+  }
+}
+
+/// The place of a part in a picture.
+struct Corner {
+  let left: Int
+  let top: Int
+}
+
+/// A side of a picture, of which a part is enlarged to cover a length.
+private struct CoveredSide {
+  /// Pixels beside those that are seen, which are mixed into the outermost ones.
+  private static let margin = 2
+
+  private let own: Int
+  private let wanted: Int
+  private let factor: Double
+
+  init(own: Int, wanted: Int, factor: Double) {
+    self.own = own
+    self.wanted = wanted
+    self.factor = factor
+  }
+
+  private var seen: Double { min(Double(own), Double(wanted) / factor) }
+
+  var mostSeen: Int { min(own, Int(seen.rounded(.up))) }
+
+  var count: Int { min(own, mostSeen + 1 + 2 * Self.margin) }
+
+  var enlarged: Int { max(wanted, Int((Double(count) * factor).rounded())) }
+
+  func starts(seenFrom place: Int?) -> (part: Int, wanted: Int) {
+    let last = Double(own) - seen
+    let first = place.map { min(max(0, Double($0)), last) } ?? last / 2
+    let part = min(max(0, Int(first) - Self.margin), own - count)
+    let inside = Int(((first - Double(part)) * factor).rounded())
+    return (part, min(max(0, inside), enlarged - wanted))
+  }
+}
+
+/// Cuts the same part out of all frames of an animation.
+enum AnimationCut {
+  /// Cuts out the part that a crop keeps, which the first frame decides.
+  static func cut(_ column: VipsPicture, to size: Size, crop: Rendition.Box.Crop) throws(DecodeFailure) -> VipsPicture {
+    let frame = Size(width: column.width, height: column.frameHeight)
+    guard size != frame else { return column }
+    let whole = try column.computed()
+    let centre = Corner(left: (frame.width - size.width) / 2, top: (frame.height - size.height) / 2)
+    let corner = try crop == .attention ? whole.attentive(size) : centre
+    return try cut(whole, to: size, at: corner)
+  }
+
+  static func cut(_ column: VipsPicture, to size: Size, at corner: Corner) throws(DecodeFailure) -> VipsPicture {
+    let height = column.frameHeight
+    guard size != Size(width: column.width, height: height) else { return column }
+    // The frames are not read one row after the other.
+    let whole = try column.computed()
+    var frames: [VipsPicture] = []
+    for top in stride(from: 0, to: whole.height, by: height) {
+      frames.append(try whole.part(corner.left, top + corner.top, size))
+    }
+    let joined = try join(frames)
+    joined.set("page-height", size.height)
+    return joined
+  }
+
+  private static func join(_ frames: [VipsPicture]) throws(DecodeFailure) -> VipsPicture {
+    var images: [UnsafeMutablePointer<VipsImage>?] = unsafe frames.map { unsafe $0.image }
+    let joined = unsafe cvips_column(&images, CInt(images.count))
+    withExtendedLifetime(frames) {}
+    return try unsafe VipsPicture(joined)
+  }
+}
+
+extension VipsPicture {
+  func part(_ left: Int, _ top: Int, _ size: Size) throws(DecodeFailure) -> VipsPicture {
+    try unsafe VipsPicture(cvips_part(image, CInt(left), CInt(top), CInt(size.width), CInt(size.height)))
+  }
+
+  /// Finds, in the first frame, the part of this size that draws the eye; all pixels must have been computed.
+  func attentive(_ size: Size) throws(DecodeFailure) -> Corner {
+    let frame = try part(0, 0, Size(width: width, height: frameHeight))
+    let (left, top) = try frame.cut(size).place
+    return Corner(left: min(max(0, left), width - size.width), top: min(max(0, top), frameHeight - size.height))
+  }
+
+  private func cut(_ size: Size) throws(DecodeFailure) -> VipsPicture {
+    try unsafe VipsPicture(cvips_cut(image, CInt(size.width), CInt(size.height), VIPS_INTERESTING_ATTENTION))
+  }
+
+  /// Where the part was in the whole: the library notes the origin of the whole as seen from the part.
+  private var place: (left: Int, top: Int) { unsafe (-Int(image.pointee.Xoffset), -Int(image.pointee.Yoffset)) }
+}

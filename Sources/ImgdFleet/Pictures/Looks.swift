@@ -260,3 +260,89 @@ private final class Trip {
 
   var isOurs: Bool { taken?.isOK == true }
 }
+
+/// A look-up under way, or an attempt to claim a stored picture that has to be confirmed.
+final class PictureLook {
+  let serial: UInt64
+  /// The claim that it attempts; only the server's answer says whether it has it.
+  let claim: PictureClaim
+  /// Whether it claims the picture, and waits if another host has done so.
+  var claims: Bool
+  /// The stamp of the picture that is to be replaced; nil if any picture will do.
+  var old: UInt64?
+  private var isOver = false
+  /// Whether another host fetches the picture.
+  var isHeld = false
+  /// Whether a useless value has been found: after a second one, there is no further look.
+  var hasFoundDefect = false
+  /// How often it has looked while the picture was held.
+  var polls = 0
+  /// Whether an answer of the server is on its way.
+  var isAsking = false
+  /// Whether it was woken in the meantime: that answer may be older.
+  var isWoken = false
+  var nextPoll: Timer?
+  var end: Timer?
+
+  init(serial: UInt64, _ claim: PictureClaim, claims: Bool, old: UInt64? = nil) {
+    self.serial = serial
+    self.claim = claim
+    self.claims = claims
+    self.old = old
+  }
+
+  var digest: KeyDigest { claim.digest }
+
+  /// True until it is answered or given up.
+  var isUnderWay: Bool { !isOver }
+
+  /// Ends it; false if it was over.
+  func finish() -> Bool {
+    defer { isOver = true }
+    nextPoll?.cancel()
+    end?.cancel()
+    return !isOver
+  }
+}
+
+/// What the server has under a picture's key.
+enum Sight {
+  case nothing
+  /// The claim of some host.
+  case claim
+  case value(FleetValue)
+  /// A picture that is larger than this host takes; others may take it.
+  case beyondLimit
+  /// A value that is of no use to anybody. `front` is its first bytes; empty if it is not a string.
+  case defect(FleetDefect, front: [UInt8])
+  /// The server's answer was an error, or made no sense; this says which.
+  case refused(String)
+
+  /// Classifies the reply to a `GETRANGE` of one byte more than the longest value.
+  init(_ reply: RedisReply, under digest: KeyDigest, mostBytes: Int) {
+    switch reply {
+    case .bytes(let bytes): self = Self.sight(of: bytes, digest, mostBytes)
+    case .failure(let text) where text.hasPrefix("WRONGTYPE"): self = .defect(.foreign, front: [])
+    case .failure(let text): self = .refused(text)
+    default: self = .refused("it has sent no string for a string")
+    }
+  }
+
+  private static func sight(of bytes: [UInt8], _ digest: KeyDigest, _ mostBytes: Int) -> Sight {
+    guard let first = bytes.first else { return .nothing }
+    if first == PictureClaim.sign { return .claim }
+    let front = Array(bytes.prefix(FleetValue.headLength))
+    guard bytes.count <= mostBytes else {
+      let head = FleetValue.Head(bytes.span)
+      return head.map(isWhole) == true ? .beyondLimit : .defect(.tooLarge, front: front)
+    }
+    switch FleetValue.decode(bytes, under: digest) {
+    case .success(let value): return .value(value)
+    case .failure(.foreign): return .defect(.foreign, front: front)
+    case .failure(.damaged): return .defect(.damaged, front: front)
+    }
+  }
+
+  /// Whether a value that was not read to its end may be sound.
+  private static func isWhole(_ head: FleetValue.Head) -> Bool { head.bodyCount <= 512 << 20 }
+}

@@ -245,3 +245,89 @@ final class FleetServer {
     report(.state(state))
   }
 }
+
+/// Decides when the server is left alone, and for how long.
+///
+/// After three failures in a row it is taken for dead. It is tried again after half a second, and then less
+/// and less often until a connection lasts.
+struct Breaker {
+  private static let mostFailures = 3
+  private static let firstPause: Duration = .milliseconds(500)
+  private static let longestPause: Duration = .seconds(30)
+  /// A connection that has lasted this long counts as healthy.
+  private static let trial: Duration = .seconds(10)
+
+  private var failures = 0
+  private var pause = Self.firstPause
+  private var closedAt: Instant?
+
+  /// Takes note of a failure; returns whether it is one too many.
+  mutating func failed() -> Bool {
+    failures += 1
+    return failures >= Self.mostFailures
+  }
+
+  /// Takes note of an answer that came in time.
+  mutating func answered() { failures = 0 }
+
+  /// Takes note that the server can be used.
+  mutating func close(at now: Instant) {
+    failures = 0
+    closedAt = now
+  }
+
+  /// Takes note that the server cannot be used; returns how long to leave it alone. The jitter keeps hosts from
+  /// all coming back at once.
+  mutating func open(at now: Instant, jitter: Double = .random(in: 0.75...1.25)) -> Duration {
+    failures = 0
+    if let closedAt, now - closedAt >= Self.trial { pause = Self.firstPause }
+    closedAt = nil
+    defer { pause = min(pause * 2, Self.longestPause) }
+    return pause * jitter
+  }
+}
+
+/// Why the server cannot be used, or not in full, and what would be right.
+struct FleetTrouble: Error, Equatable {
+  let phase: FleetState.Phase
+  let reason: String
+
+  init(_ phase: FleetState.Phase, _ reason: String) {
+    self.phase = phase
+    self.reason = reason
+  }
+
+  /// Tells what an error of the server means for its use; nil if it is about the command alone.
+  init?(serverSaid text: String) {
+    let word = text.prefix { $0 != " " }
+    switch word {
+    case "LOADING": self.init(.down, "it is still reading its data")
+    case "BUSY": self.init(.down, "a script of somebody else keeps it busy")
+    case "MASTERDOWN": self.init(.down, "it is a replica without its master")
+    case "CLUSTERDOWN", "MOVED", "ASK", "CROSSSLOT":
+      self.init(.refused, "it is part of a cluster; a server that has all keys is needed")
+    case "NOAUTH": self.init(.refused, "it asks for a password: set Fleet.PasswordFile=")
+    case "WRONGPASS": self.init(.refused, "user or password are wrong: see Fleet.User= and Fleet.PasswordFile=")
+    case "NOPERM": self.init(.refused, "the user has too few rights (\(text)): see docs/fleet.md")
+    case "DENIED": self.init(.refused, "it is in protected mode: set a password, or bind it to this machine")
+    case "READONLY": self.init(.readOnly, "it is a replica: name its master in Fleet.Server=")
+    case "MISCONF": self.init(.readOnly, "it cannot save its data and takes no more: see its log, or set save \"\"")
+    default: return nil
+    }
+  }
+
+  /// The state of the fleet with this server.
+  func state(of server: FleetSettings.Server) -> FleetState {
+    FleetState(phase, "the fleet's server \(server): \(reason)")
+  }
+}
+
+extension FleetSettings.Server: CustomStringConvertible {
+  /// As in the configuration.
+  package var description: String {
+    switch self {
+    case .unix(let path): "unix:\(path)"
+    case .tcp(let host, let port): host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]:\(port)" : "\(host):\(port)"
+    }
+  }
+}

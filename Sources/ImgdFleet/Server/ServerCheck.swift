@@ -98,3 +98,74 @@ extension RedisReply {
     }
   }
 }
+
+/// Judges by its answers to `INFO`, which need no further rights, whether a server is suitable.
+struct ServerRules {
+  private static let oldest = 7
+
+  private var facts: [Substring: Substring] = [:]
+
+  /// Takes the sections in any order.
+  init(_ sections: [String]) {
+    for section in sections {
+      for line in section.utf8.split(whereSeparator: { $0 == 10 || $0 == 13 }) {
+        guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { continue }
+        facts[Substring(line[..<colon])] = Substring(line[line.index(after: colon)...])
+      }
+    }
+  }
+
+  /// What is wrong with the server; nil for one that can be read and written.
+  var trouble: FleetTrouble? {
+    if let version = facts["redis_version"], let major = Int(version.prefix { $0 != "." }), major < Self.oldest {
+      return FleetTrouble(.refused, "its version is \(shown(version)); Redis 7.0 or Valkey 7.2 is needed")
+    }
+    guard let policy = facts["maxmemory_policy"], facts["redis_version"] != nil else {
+      return FleetTrouble(.refused, "its answer to INFO names no version or no maxmemory_policy")
+    }
+    guard policy.hasPrefix("volatile-") else {
+      return FleetTrouble(
+        .refused,
+        "its maxmemory-policy is \(shown(policy)), with which purges would be lost or nothing be kept: "
+          + "set maxmemory-policy volatile-lfu")
+    }
+    if facts["role"] == "slave" { return FleetTrouble(.readOnly, "it is a replica: name its master in Fleet.Server=") }
+    return nil
+  }
+
+  private func shown(_ text: Substring) -> String { printable(String(text), longest: 40) }
+}
+
+/// The server's clock, which all hosts of a fleet share, as this machine estimates it.
+///
+/// Times are milliseconds since 1970.
+struct ServerClock {
+  /// The years until 2255: sums of such numbers do not overflow.
+  static let times: ClosedRange<Int64> = 0...(9_000_000_000_000)
+
+  private var told: Int64 = 0
+  private var at = Instant(nanoseconds: 0)
+
+  /// Takes the answer to `TIME`; false for anything else.
+  mutating func set(_ reply: RedisReply, at now: Instant) -> Bool {
+    guard let parts = reply.list, parts.count == 2, let seconds = Self.number(parts[0]),
+      let micros = Self.number(parts[1]), Self.times ~= seconds &* 1000, micros < 1_000_000
+    else { return false }
+    told = seconds * 1000 + micros / 1000
+    at = now
+    return true
+  }
+
+  /// The time by the server's clock.
+  func time(at now: Instant) -> Int64 {
+    min(max(told + (now - at).milliseconds, Self.times.lowerBound), Self.times.upperBound)
+  }
+
+  /// How long ago a time was; never negative.
+  func age(of time: Int64, at now: Instant) -> Duration { .milliseconds(max(self.time(at: now) - time, 0)) }
+
+  private static func number(_ reply: RedisReply) -> Int64? {
+    guard let number = reply.text.flatMap({ Int64($0) }), times ~= number else { return nil }
+    return number
+  }
+}

@@ -154,3 +154,93 @@ package final class PageHandler {
     }
   }
 }
+
+/// The targets of the page's requests.
+enum PageRoute: String {
+  case page = "/"
+  case icon = "/favicon.svg"
+  case events = "/events"
+  case entries = "/entries"
+  case entry = "/entry"
+  case search = "/search"
+  case thumbnail = "/thumbnail"
+  case preview = "/preview"
+  case original = "/cached"
+  case purge = "/purge"
+  case metrics = "/metrics"
+  case health = "/health"
+
+  /// The methods, as `Allow` lists them.
+  var methods: String { self == .purge ? "POST" : "GET, HEAD" }
+
+  func takes(_ method: HTTPMethod) -> Bool {
+    switch method {
+    case .get, .head: self != .purge
+    case .post: self == .purge
+    case .other: false
+    }
+  }
+
+  /// Whether only the page itself has a use for the target: requests for it that another site sends are refused.
+  var isForThisSiteAlone: Bool {
+    switch self {
+    case .page, .icon, .metrics, .health: false
+    case .events, .entries, .entry, .search, .thumbnail, .preview, .original, .purge: true
+    }
+  }
+}
+
+/// The parameters of a target of the page, such as `/search?q=example`.
+struct PageQuery {
+  private static let longest = 8_192
+
+  private let target: RequestTarget
+
+  init(_ target: String) { self.target = RequestTarget(target) }
+
+  var path: String { String(target.path) }
+
+  /// The decoded value of the only parameter that a route has.
+  func value(of name: String) throws(GatewayError) -> String {
+    let (given, value) = (target.query ?? "").cut(at: UInt8(ascii: "="))
+    guard given == name, let value, !value.utf8.contains(UInt8(ascii: "&")) else {
+      throw .badRequest("write \(path)?\(name)=VALUE, with nothing before or after it", field: name)
+    }
+    guard let text = Self.decoded(value), !text.isEmpty else {
+      throw .badRequest("the value of \(name) is empty, or not UTF-8 with well-formed escapes", field: name)
+    }
+    guard text.utf8.count <= Self.longest else {
+      throw .badRequest("the value of \(name) is longer than \(Self.longest) bytes", field: name)
+    }
+    return text
+  }
+
+  private static func decoded(_ value: Substring) -> String? {
+    guard let bytes = PercentEncoding.decoded(value, plusIsBlank: true), !bytes.contains(0) else { return nil }
+    return String(validating: bytes, as: UTF8.self)
+  }
+}
+
+/// The daemon's answer to a request of the page.
+enum PageReply {
+  /// A refusal becomes an error, and so does a daemon that cannot be reached.
+  static func of(_ result: Result<DaemonAnswer, ConnectionProblem>) -> Result<Reply, GatewayError> {
+    switch result {
+    case .success(let answer):
+      answer.reply.succeeded == true ? .success(answer.reply) : .failure(refusal(in: answer.reply))
+    case .failure: .failure(.unreachable)
+    }
+  }
+
+  private static func refusal(in reply: Reply) -> GatewayError {
+    let code = reply.errorCode ?? "internal"
+    return GatewayError(
+      status(of: ReplyCode(rawValue: code) ?? .internal), code, reply.errorMessage ?? "the daemon gave no reason",
+      isRetryable: reply.isRetryable)
+  }
+
+  /// The page shows only what is in the cache: for the page, any other picture does not exist.
+  private static func status(of code: ReplyCode) -> Int {
+    code == .notCached ? 404 : ErrorStatus.status(of: code, origin: nil)
+  }
+}

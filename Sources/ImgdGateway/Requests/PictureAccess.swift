@@ -1,5 +1,8 @@
-internal import ImgdWire
+internal import CCrypto
+import Glibc
+internal import ImgdSystem
 internal import ImgdText
+package import ImgdWire
 
 /// Decides which pictures may be asked for, and by whom.
 ///
@@ -74,5 +77,155 @@ package struct PictureAccess {
     let meant = nearestName(to: name, among: presets.keys.sorted())
     let advice = meant.map { ": did you mean \"\($0)\"?" } ?? "; it takes a name of Presets="
     return .badRequest("there is no preset \"\(Excerpt.of(name))\"\(advice)", field: "preset")
+  }
+}
+
+/// A picture as a request asks for it, whichever form its target has.
+package struct PictureRequest: Equatable, Sendable {
+  package var url: String
+  package var form = PictureForm()
+  /// Whether it comes as AVIF or WebP, if the client takes one of them.
+  package var negotiatesFormat = false
+  /// The end of the target, in seconds since 1970: no cache may answer it later.
+  package var expires: Int?
+
+  /// The request to the daemon.
+  func fetch(as format: OutputFormat, timeout: Duration) -> FetchRequest {
+    var fetch = FetchRequest(url: url)
+    fetch.delivery = .fd
+    fetch.form = form
+    fetch.form.format = format
+    fetch.extras.timeoutMilliseconds = Int(timeout.milliseconds)
+    return fetch
+  }
+}
+
+/// The hosts whose pictures may be asked for without a signature.
+package struct HostList: Sendable {
+  private let takesAll: Bool
+  private let names: Set<String>
+
+  /// A name stands for itself and all names below it, and `*` for every host; others are left out.
+  package init(_ names: [String]) {
+    takesAll = names.contains("*")
+    self.names = Set(names.compactMap { URLHost(named: $0)?.name })
+  }
+
+  /// Whether a word of `Allow=` is `*` or a host without a port.
+  package static func takes(_ name: String) -> Bool { name == "*" || URLHost(named: name) != nil }
+
+  /// Whether the list has the host, or a domain above it.
+  package func contains(_ host: URLHost) -> Bool {
+    if takesAll || names.contains(host.name) { return true }
+    guard !host.isAddress else { return false }
+    var rest = host.name[...]
+    while let parent = rest.cut(at: UInt8(ascii: ".")).rest {
+      if names.contains(String(parent)) { return true }
+      rest = parent
+    }
+    return false
+  }
+}
+
+/// The keys any of which may sign a target, with HMAC-SHA256.
+package struct SigningKeys: Sendable {
+  package static let none = SigningKeys(keys: [])
+
+  private static let shortest = 16
+  private static let most = 8
+
+  private let keys: [[UInt8]]
+
+  private init(keys: [[UInt8]]) { self.keys = keys }
+
+  /// Reads one key per line; blank lines and those that begin with `#` are skipped.
+  package init(lines: [UInt8]) throws(SecretFileProblem) {
+    // Blanks around a key are not seen in an editor.
+    keys = lines.split(separator: UInt8(ascii: "\n")).map { Array($0.trimmed(of: " \t\r")) }.filter {
+      !$0.isEmpty && $0.first != UInt8(ascii: "#")
+    }
+    if let short = keys.firstIndex(where: { $0.count < Self.shortest }) {
+      throw SecretFileProblem(
+        message: "key \(short + 1) of HTTP-Gateway.KeyFile= has \(keys[short].count) bytes, and needs at least"
+          + " \(Self.shortest): openssl rand -hex 32 makes one")
+    }
+    guard 1...Self.most ~= keys.count else {
+      throw SecretFileProblem(
+        message: "HTTP-Gateway.KeyFile= has \(keys.count) keys, where 1 to \(Self.most) are allowed, one on each line")
+    }
+  }
+
+  /// The keys of the file that `KeyFile=` names.
+  package static func read(path: String) throws(SecretFileProblem) -> SigningKeys {
+    try SigningKeys(lines: SecretFile.read(path, for: "KeyFile"))
+  }
+
+  package var isEmpty: Bool { keys.isEmpty }
+
+  /// The signature by the first key, in base64url without padding.
+  package func sign(_ text: String) -> String {
+    guard let key = keys.first else { preconditionFailure("without a key nothing is signed") }
+    return String(decoding: Self.signature(of: Array(text.utf8), by: key), as: UTF8.self)
+  }
+
+  /// Whether one of the keys has made the signature. Its padding may be there or not.
+  package func verifies(_ signature: String, of text: String) -> Bool {
+    var given = Array(signature.utf8)
+    if given.last == UInt8(ascii: "=") { given.removeLast() }
+    let text = Array(text.utf8)
+    // Every key is tried, so that the time does not reveal which one it was.
+    return keys.reduce(false) { Self.equal(given, Self.signature(of: text, by: $1)) || $0 }
+  }
+
+  private static func signature(of text: [UInt8], by key: [UInt8]) -> [UInt8] {
+    var digest = [UInt8](repeating: 0, count: Int(SHA256_DIGEST_LENGTH))
+    // The digest has the size that SHA-256 writes.
+    unsafe HMAC(EVP_sha256(), key, CInt(key.count), text, text.count, &digest, nil)
+    var letters: [UInt8] = []
+    letters.append(base64: digest.span)
+    return letters.prefix { $0 != UInt8(ascii: "=") }.map { letter in
+      switch letter {
+      case UInt8(ascii: "+"): UInt8(ascii: "-")
+      case UInt8(ascii: "/"): UInt8(ascii: "_")
+      default: letter
+      }
+    }
+  }
+
+  private static func equal(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+    guard left.count == right.count else { return false }
+    // Both have the same length; the time does not tell where they differ.
+    return unsafe CRYPTO_memcmp(left, right, left.count) == 0
+  }
+}
+
+/// A file that cannot be used as a secret, in a sentence for the operator.
+package struct SecretFileProblem: Error, Equatable { package let message: String }
+
+/// A file of keys or tokens, which only its owner and a group may read.
+package enum SecretFile {
+  /// A longer file is something else.
+  private static let longest = 64 * 1024
+
+  /// All bytes of the file that a key of `[HTTP-Gateway]` names.
+  package static func read(_ path: String, for key: String) throws(SecretFileProblem) -> [UInt8] {
+    let bytes: [UInt8]
+    let permissions: UInt32
+    do throws(SystemFailure) {
+      // A pipe without a writer must not hold anything up.
+      let file = try FileDescriptor(opening: path, O_RDONLY | O_NONBLOCK)
+      permissions = try file.status(path).permissions
+      bytes = try file.rest(longest + 1, of: path)
+    } catch { throw SecretFileProblem(message: "HTTP-Gateway.\(key)=\(path) cannot be read: \(error.reason)") }
+    guard permissions & 0o007 == 0 else {
+      throw SecretFileProblem(
+        message: "HTTP-Gateway.\(key)=\(path) is open to every user (mode 0\(String(permissions, radix: 8)));"
+          + " give it mode 0640 and the gateway's group")
+    }
+    guard bytes.count <= longest else {
+      throw SecretFileProblem(
+        message: "HTTP-Gateway.\(key)=\(path) has more than \(longest) bytes, where a few lines are expected")
+    }
+    return bytes
   }
 }

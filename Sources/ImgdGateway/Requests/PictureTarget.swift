@@ -1,7 +1,254 @@
+internal import ImgdText
+internal import ImgdWire
+
 /// The targets that stand for pictures.
 package enum PictureTarget {
   /// The request of `/fetch` or of a path in the form of imgproxy; nil for any other target.
   package static func parse(_ raw: String) throws(GatewayError) -> ParsedRequest? {
     RequestTarget(raw).path == "/fetch" ? try QueryForm.parse(raw) : try PathForm.parse(raw)
   }
+}
+
+/// A target that was understood, before anything is decided about it.
+package struct ParsedRequest: Equatable, Sendable {
+  package let source: SourceURL
+  /// The values that the target itself has, without those of its preset.
+  package let form: WantedForm
+  package let presetName: String?
+  /// Nil without a signature, and for a word that stands for none.
+  package let signature: String?
+  /// The part of the raw target that a signature is made of.
+  package let signedText: String
+  /// Seconds since 1970.
+  package let expires: Int?
+
+  init(_ given: GivenParameters, _ source: SourceURL, signature: String?, signedText: Substring) {
+    self.source = source
+    form = given.form
+    presetName = given.presetName
+    expires = given.expires
+    self.signature = signature
+    self.signedText = String(signedText)
+  }
+}
+
+/// Reads `/fetch?url=…&width=…`.
+struct QueryForm {
+  private let raw: String
+  private var given = GivenParameters()
+  private var signedText: Substring
+
+  static func parse(_ raw: String) throws(GatewayError) -> ParsedRequest {
+    var form = QueryForm(raw)
+    try form.takeAll()
+    return try form.parsed()
+  }
+
+  private init(_ raw: String) {
+    self.raw = raw
+    signedText = raw[...]
+  }
+
+  private mutating func takeAll() throws(GatewayError) {
+    var rest = RequestTarget(raw).query
+    if rest?.isEmpty == true { rest = nil }
+    while let query = rest {
+      let (piece, after) = query.cut(at: UInt8(ascii: "&"))
+      try readParameter(piece, isLast: after == nil)
+      rest = after
+    }
+  }
+
+  private mutating func readParameter(_ piece: Substring, isLast: Bool) throws(GatewayError) {
+    let (name, value) = piece.cut(at: UInt8(ascii: "="))
+    let parameter = try parameter(named: text(name, of: nil))
+    if parameter == .signature {
+      guard isLast else {
+        throw .badRequest("\"signature\" is not the last parameter, and signs those before it", field: "signature")
+      }
+      signedText = raw[..<raw.utf8.index(before: piece.startIndex)]
+    }
+    let text = try text(value ?? "", of: parameter)
+    try given.read(parameter, ParameterValue(name: parameter.rawValue, field: parameter.rawValue, text: text))
+  }
+
+  private func parsed() throws(GatewayError) -> ParsedRequest {
+    guard let source = given.source else {
+      throw .badRequest("\"url\" is missing: a picture is /fetch?url=https%3A%2F%2Fhost%2Fpath", field: "url")
+    }
+    return ParsedRequest(given, source, signature: given.signature, signedText: signedText)
+  }
+
+  private func parameter(named name: String) throws(GatewayError) -> PictureParameter {
+    if let parameter = PictureParameter(rawValue: name) { return parameter }
+    let names = PictureParameter.allCases.map { $0.rawValue }
+    let advice =
+      nearestName(to: name, among: names).map { ": did you mean \"\($0)\"?" }
+      ?? "; it has \(names.joined(separator: ", ")). An & in the URL is written %26"
+    throw .badRequest("/fetch has no parameter \"\(Excerpt.of(name))\"\(advice)", field: Excerpt.of(name))
+  }
+
+  /// The text that a name or a value stands for.
+  private func text(_ escaped: Substring, of parameter: PictureParameter?) throws(GatewayError) -> String {
+    guard let bytes = PercentEncoding.decoded(escaped, plusIsBlank: true), !bytes.contains(0),
+      let text = String(validating: bytes, as: UTF8.self)
+    else {
+      throw .badRequest(
+        "\"\(Excerpt.of(String(escaped)))\" is not text: it takes UTF-8 without NUL, a % as %25, and others as"
+          + " % and two hexadecimal digits", field: parameter?.rawValue)
+    }
+    return text
+  }
+}
+
+/// The names of the values that a target may have.
+enum PictureParameter: String, CaseIterable {
+  case url, width, height, fit, crop, enlarge, format, quality, dpr, preset, expires, signature
+}
+
+/// The values of one target, each read when it is found.
+struct GivenParameters {
+  var form = WantedForm()
+  var source: SourceURL?
+  private(set) var presetName: String?
+  private(set) var expires: Int?
+  private(set) var signature: String?
+  private var names: Set<PictureParameter> = []
+
+  /// Reads a value, unless the target had one for the parameter before.
+  mutating func read(_ parameter: PictureParameter, _ value: ParameterValue) throws(GatewayError) {
+    guard names.insert(parameter).inserted else {
+      throw value.refusal("\"\(value.name)\" is given twice; it takes one value")
+    }
+    switch parameter {
+    case .url: source = try SourceURL(Array(value.something("an http or https URL").utf8))
+    case .width: form.width = try value.pixels()
+    case .height: form.height = try value.pixels()
+    case .fit: form.fit = try value.word()
+    case .crop: form.crop = try value.word()
+    case .enlarge: form.enlarge = try value.flag()
+    case .format: form.format = try value.word()
+    case .quality: form.quality = try value.integer(WireLimits.quality, "a whole number from 1 to 100")
+    case .dpr: form.density = try value.density()
+    case .preset: presetName = try value.something("the name of a preset")
+    case .expires: expires = try value.integer(0...Int.max, "seconds since 1970")
+    case .signature: signature = try value.something("a signature in base64url")
+    }
+  }
+}
+
+/// The text of one value in a target, and the name that a complaint gives it.
+struct ParameterValue {
+  let name: String
+  /// The parameter or option of the error.
+  let field: String
+  let text: String
+
+  func integer(_ range: ClosedRange<Int>, _ kind: String) throws(GatewayError) -> Int {
+    guard !text.isEmpty, text.utf8.allSatisfy({ 48...57 ~= $0 }), let number = Int(text), range.contains(number) else {
+      throw wrong(kind)
+    }
+    return number
+  }
+
+  /// A side of a picture.
+  func pixels() throws(GatewayError) -> Int {
+    try integer(WireLimits.side, "a whole number of pixels from 1 to \(WireLimits.side.upperBound)")
+  }
+
+  func flag() throws(GatewayError) -> Bool {
+    switch text {
+    case "true": return true
+    case "false": return false
+    default: throw wrong("true or false")
+    }
+  }
+
+  /// A decimal number from 1 to 8.
+  func density() throws(GatewayError) -> Double {
+    // Browsers write up to 17 digits.
+    guard text.utf8.count <= 24, text.utf8.allSatisfy({ 48...57 ~= $0 || $0 == 46 }), let number = Double(text),
+      1...8 ~= number
+    else { throw wrong("a number from 1 to 8, such as 1.5") }
+    return number
+  }
+
+  func word<Word: RawRepresentable<String> & CaseIterable>() throws(GatewayError) -> Word {
+    guard let word = Word(rawValue: text) else { throw wrong(among: Word.allCases.map { $0.rawValue }) }
+    return word
+  }
+
+  /// A text of at least one byte.
+  func something(_ kind: String) throws(GatewayError) -> String {
+    guard !text.isEmpty else { throw wrong(kind) }
+    return text
+  }
+
+  // MARK: Complaints
+
+  /// A complaint with the word that was probably meant, or all of them.
+  func wrong(among words: [String]) -> GatewayError {
+    guard let meant = nearestName(to: text, among: words) else { return wrong(alternatives(words)) }
+    return refusal("\"\(name)\" was \"\(Excerpt.of(text))\": did you mean \"\(meant)\"?")
+  }
+
+  /// A complaint with the values that would be right.
+  func wrong(_ wanted: String) -> GatewayError {
+    text.isEmpty
+      ? refusal("\"\(name)\" is empty; it takes \(wanted)")
+      : refusal("\"\(name)\" was \"\(Excerpt.of(text))\"; it takes \(wanted)")
+  }
+
+  func refusal(_ message: String) -> GatewayError { .badRequest(message, field: field) }
+}
+
+/// The target of a request as it was sent, cut at its first question mark.
+package struct RequestTarget {
+  package let path: Substring
+  /// The text after the question mark; nil without one.
+  package let query: Substring?
+
+  package init(_ raw: String) { (path, query) = raw[...].cut(at: UInt8(ascii: "?")) }
+}
+
+extension Substring {
+  /// The text before the first `byte`, which is ASCII, and the text after it, which is nil if there is no such byte.
+  func cut(at byte: UInt8) -> (head: Substring, rest: Substring?) {
+    guard let place = utf8.firstIndex(of: byte) else { return (self, nil) }
+    return (self[..<place], self[utf8.index(after: place)...])
+  }
+}
+
+/// The escapes of RFC 3986: `%` and two hexadecimal digits.
+enum PercentEncoding {
+  /// The bytes that a text stands for; nil if a `%` is not followed by two digits.
+  static func decoded(_ text: Substring, plusIsBlank: Bool = false) -> [UInt8]? {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(text.utf8.count)
+    var rest = text.utf8.makeIterator()
+    while let byte = rest.next() {
+      switch byte {
+      case UInt8(ascii: "%"):
+        guard let high = rest.next().flatMap(Hexadecimal.value), let low = rest.next().flatMap(Hexadecimal.value) else {
+          return nil
+        }
+        bytes.append(high << 4 | low)
+      case UInt8(ascii: "+") where plusIsBlank: bytes.append(UInt8(ascii: " "))
+      default: bytes.append(byte)
+      }
+    }
+    return bytes
+  }
+
+  /// Whether an escape begins at the place.
+  static func isEscape(_ bytes: [UInt8], at place: Int) -> Bool {
+    bytes.count - place > 2 && bytes[place] == UInt8(ascii: "%") && Hexadecimal.value(of: bytes[place + 1]) != nil
+      && Hexadecimal.value(of: bytes[place + 2]) != nil
+  }
+
+  static func append(_ byte: UInt8, to bytes: inout [UInt8]) {
+    bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+  }
+
+  private static let digits = Array("0123456789ABCDEF".utf8)
 }

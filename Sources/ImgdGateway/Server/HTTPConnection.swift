@@ -86,3 +86,86 @@ final class HTTPConnection {
     departure = nil
   }
 }
+
+/// Finds the requests that have waited for a moment, so that it is worthwhile to watch their clients.
+///
+/// Most answers come sooner, and save the two system calls that a watch takes.
+final class DepartureWatch {
+  private static let moment = Duration.milliseconds(20)
+
+  private struct Expected {
+    let request: HTTPRequest
+    let pause: Int
+    let due: Instant
+  }
+
+  private let loop: EventLoop
+  private var expected = Fifo<Expected>()
+  private var timer: Timer?
+
+  init(on loop: EventLoop) { self.loop = loop }
+
+  deinit { timer?.cancel() }
+
+  /// Notes a request that begins to wait.
+  func expect(_ request: HTTPRequest) {
+    expected.append(Expected(request: request, pause: request.pause, due: loop.now + Self.moment))
+    if timer == nil { arm(after: Self.moment) }
+  }
+
+  /// Releases all requests: they hold the connections, which hold this object.
+  func forgetAll() {
+    expected = Fifo()
+    timer?.cancel()
+    timer = nil
+  }
+
+  private func arm(after delay: Duration) { timer = loop.schedule(after: delay) { [weak self] in self?.look() } }
+
+  private func look() {
+    timer = nil
+    while let first = expected.first, first.due <= loop.now {
+      _ = expected.popFirst()
+      let request = first.request
+      if request.isSuspended, request.pause == first.pause { request.watchForDeparture() }
+    }
+    if let next = expected.first { arm(after: next.due - loop.now) }
+  }
+}
+
+/// A deadline that moves with every request, on a timer that is set anew only when it has fired.
+final class MovingDeadline {
+  private let loop: EventLoop
+  private let action: () -> Void
+  private var due: Instant?
+  private var timer: Timer?
+
+  init(on loop: EventLoop, _ action: @escaping () -> Void) {
+    self.loop = loop
+    self.action = action
+  }
+
+  deinit { timer?.cancel() }
+
+  func set(after delay: Duration) {
+    let due = loop.now + delay
+    self.due = due
+    guard let timer else { return arm(after: delay) }
+    guard due < timer.deadline else { return }
+    timer.cancel()
+    arm(after: delay)
+  }
+
+  /// Removes the deadline until the next one is set.
+  func clear() { due = nil }
+
+  private func arm(after delay: Duration) { timer = loop.schedule(after: delay) { [weak self] in self?.fire() } }
+
+  private func fire() {
+    timer = nil
+    guard let due else { return }
+    if due > loop.now { return arm(after: due - loop.now) }
+    self.due = nil
+    action()
+  }
+}

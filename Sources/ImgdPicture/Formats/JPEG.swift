@@ -61,3 +61,132 @@ struct MarkerWalk {
 
   private static func standsAlone(_ marker: Int) -> Bool { marker == 0x01 || (0xD0...0xD8).contains(marker) }
 }
+
+/// How the pixels of a JPEG are coded, as far as that decides how long it takes to read them.
+package struct JPEGCoding: Equatable, Sendable {
+  package let isProgressive: Bool
+  package let colours: Int
+
+  package init(isProgressive: Bool, colours: Int) {
+    self.isProgressive = isProgressive
+    self.colours = colours
+  }
+
+  /// The usual coding, also assumed for bytes that are no JPEG.
+  package static let baseline = JPEGCoding(isProgressive: false, colours: 3)
+
+  /// Reads the coding from the frame header.
+  package init(_ bytes: Span<UInt8>) {
+    var walk = MarkerWalk()
+    var coding = JPEGCoding.baseline
+    while let marker = walk.next(in: bytes), !JPEG.isPastHeaders(marker) {
+      if JPEG.isFrameHeader(marker) {
+        coding = JPEGCoding(
+          isProgressive: Self.progressive.contains(marker), colours: bytes.byte(at: walk.offset + 7) ?? 3)
+        break
+      }
+      guard let length = bytes.big16(at: walk.offset), length >= 2 else { break }
+      walk.offset += length
+    }
+    self = coding
+  }
+
+  /// With Huffman or arithmetic codes, alone or differential.
+  private static let progressive = [0xC2, 0xC6, 0xCA, 0xCE]
+}
+
+/// A codestream that begins with its size, bare or in boxes, one of which repeats the size.
+enum JPEG2000 {
+  /// The size is that of the reference grid, less the offset of the picture in it.
+  static func measureCodestream(_ bytes: Span<UInt8>) throws(NotAPicture) -> PictureMeasures {
+    guard let right = bytes.big32(at: 8), let bottom = bytes.big32(at: 12), let left = bytes.big32(at: 16),
+      let top = bytes.big32(at: 20)
+    else { throw NotAPicture(reason: "JPEG 2000 that ends inside its header") }
+    return PictureMeasures(format: .jp2, width: right - left, height: bottom - top)
+  }
+
+  static func measureContainer(_ bytes: Span<UInt8>) throws(NotAPicture) -> PictureMeasures {
+    guard let header = BoxWalk.first(at: ["jp2h", "ihdr"], in: 0..<bytes.count, of: bytes),
+      let height = bytes.big32(at: header.lowerBound), let width = bytes.big32(at: header.lowerBound + 4)
+    else { throw NotAPicture(reason: "JPEG 2000 without an image header") }
+    return PictureMeasures(format: .jp2, width: width, height: height)
+  }
+}
+
+/// A codestream whose first bits are the size, bare or in a box.
+enum JPEGXL {
+  static func measureCodestream(_ bytes: Span<UInt8>) throws(NotAPicture) -> PictureMeasures {
+    try measure(codestreamAt: 0, in: bytes)
+  }
+
+  /// The codestream is one box, or parts; the size is in the first part, after its number.
+  static func measureContainer(_ bytes: Span<UInt8>) throws(NotAPicture) -> PictureMeasures {
+    var walk = BoxWalk(0..<bytes.count)
+    while let box = walk.next(in: bytes) {
+      switch box.name {
+      case "jxlc": return try measure(codestreamAt: box.body.lowerBound, in: bytes)
+      case "jxlp": return try measure(codestreamAt: box.body.lowerBound + 4, in: bytes)
+      default: break
+      }
+    }
+    throw NotAPicture(reason: "JPEG XL without a codestream")
+  }
+
+  private static func measure(codestreamAt start: Int, in bytes: Span<UInt8>) throws(NotAPicture) -> PictureMeasures {
+    guard bytes.big16(at: start) == 0xFF0A else {
+      throw NotAPicture(reason: "JPEG XL without the start of its codestream")
+    }
+    var bits = BitReader(offset: start + 2)
+    guard let size = size(&bits, bytes), let orientation = orientation(&bits, bytes) else {
+      throw NotAPicture(reason: "JPEG XL that ends inside its header")
+    }
+    return PictureMeasures(format: .jxl, width: size.width, height: size.height, orientation: orientation)
+  }
+
+  private static func size(_ bits: inout BitReader, _ bytes: Span<UInt8>) -> (width: Int, height: Int)? {
+    guard let isSmall = bits.read(1, in: bytes), let height = side(isSmall: isSmall == 1, &bits, bytes),
+      let ratio = bits.read(3, in: bytes)
+    else { return nil }
+    guard ratio == 0 else {
+      let (across, down) = ratios[ratio - 1]
+      return (height * across / down, height)
+    }
+    return side(isSmall: isSmall == 1, &bits, bytes).map { ($0, height) }
+  }
+
+  /// Width to height for the numbers 1 to 7.
+  private static let ratios = [(1, 1), (12, 10), (4, 3), (3, 2), (16, 9), (5, 4), (2, 1)]
+
+  /// Small sides are multiples of eight up to 256, others have one of four bit widths.
+  private static func side(isSmall: Bool, _ bits: inout BitReader, _ bytes: Span<UInt8>) -> Int? {
+    if isSmall { return bits.read(5, in: bytes).map { ($0 + 1) * 8 } }
+    guard let selector = bits.read(2, in: bytes) else { return nil }
+    return bits.read([9, 13, 18, 30][selector], in: bytes).map { $0 + 1 }
+  }
+
+  /// After the size: one bit for all defaults, and one for extra fields, the first of which is the
+  /// orientation.
+  private static func orientation(_ bits: inout BitReader, _ bytes: Span<UInt8>) -> Int? {
+    guard let isDefault = bits.read(1, in: bytes) else { return nil }
+    if isDefault == 1 { return 1 }
+    guard let hasExtra = bits.read(1, in: bytes) else { return nil }
+    return hasExtra == 0 ? 1 : bits.read(3, in: bytes).map { $0 + 1 }
+  }
+}
+
+/// Reads bits from the low end of each byte, as JPEG XL packs them.
+private struct BitReader {
+  private var position: Int
+
+  init(offset: Int) { position = offset * 8 }
+
+  mutating func read(_ count: Int, in bytes: Span<UInt8>) -> Int? {
+    var value = 0
+    for bit in 0..<count {
+      guard let byte = bytes.byte(at: position >> 3) else { return nil }
+      value |= (byte >> (position & 7) & 1) << bit
+      position += 1
+    }
+    return value
+  }
+}

@@ -30,3 +30,76 @@ enum TIFF {
     return seen.count
   }
 }
+
+/// The directories of one TIFF: either byte order, 32 or 64-bit offsets.
+struct TIFFDirectories {
+  private static let orientationTag = 274
+
+  private let order: ByteOrder
+  /// BigTIFF: counts and offsets of 64 bits.
+  private let isBig: Bool
+  /// The offset of the first directory; it may lie outside the bytes.
+  let first: Int
+
+  init?(_ bytes: Span<UInt8>) {
+    switch bytes.big16(at: 0) {
+    case 0x4949: order = .little
+    case 0x4D4D: order = .big
+    default: return nil
+    }
+    let version = bytes.read16(at: 2, order)
+    isBig = version == 43
+    guard isBig || version == 42, let first = isBig ? bytes.read64(at: 8, order) : bytes.read32(at: 4, order) else {
+      return nil
+    }
+    self.first = first
+  }
+
+  /// EXIF's orientation from the first directory; nil when absent or out of range.
+  func orientation(in bytes: Span<UInt8>) -> Int? {
+    guard let number = number(Self.orientationTag, at: first, in: bytes), (1...8).contains(number) else { return nil }
+    return number
+  }
+
+  /// The value of an entry that holds one whole number in place; nil for every other entry.
+  func number(_ tag: Int, at directory: Int, in bytes: Span<UInt8>) -> Int? {
+    guard let count = entryCount(at: directory, in: bytes) else { return nil }
+    let start = directory + countSize
+    for entry in stride(from: start, to: start + count * entrySize, by: entrySize)
+    where bytes.read16(at: entry, order) == tag { return value(of: entry, in: bytes) }
+    return nil
+  }
+
+  /// Whether there is a directory with at least one entry.
+  func hasEntries(at directory: Int, in bytes: Span<UInt8>) -> Bool { (entryCount(at: directory, in: bytes) ?? 0) > 0 }
+
+  /// The offset of the next directory; 0 ends the chain.
+  func next(after directory: Int, in bytes: Span<UInt8>) -> Int? {
+    guard let count = entryCount(at: directory, in: bytes) else { return nil }
+    return offset(at: directory + countSize + count * entrySize, in: bytes)
+  }
+
+  /// The number of entries, limited to what fits into the bytes, so that arithmetic with it is safe.
+  private func entryCount(at directory: Int, in bytes: Span<UInt8>) -> Int? {
+    let count = isBig ? bytes.read64(at: directory, order) : bytes.read16(at: directory, order)
+    guard let count else { return nil }
+    return min(count, bytes.count / entrySize)
+  }
+
+  private func value(of entry: Int, in bytes: Span<UInt8>) -> Int? {
+    let place = entry + (isBig ? 12 : 8)
+    return switch bytes.read16(at: entry + 2, order) {
+    case 3: bytes.read16(at: place, order)
+    case 4: bytes.read32(at: place, order)
+    case 16: bytes.read64(at: place, order)
+    default: nil
+    }
+  }
+
+  private func offset(at place: Int, in bytes: Span<UInt8>) -> Int? {
+    isBig ? bytes.read64(at: place, order) : bytes.read32(at: place, order)
+  }
+
+  private var countSize: Int { isBig ? 8 : 2 }
+  private var entrySize: Int { isBig ? 20 : 12 }
+}

@@ -1,3 +1,6 @@
+internal import CLinux
+import Glibc
+
 /// One descriptor that a loop watches.
 package final class Watch {
   package let descriptor: CInt
@@ -77,4 +80,59 @@ struct WatchTable {
   mutating func remove(_ watch: Watch) { slots[Int(watch.descriptor)].watch = nil }
 
   func forEach(_ body: (Watch) -> Void) { for slot in slots { slot.watch.map(body) } }
+}
+
+/// A reference to an object that it does not keep alive, and that outlives it; for code that imgctl shares, in
+/// place of `unowned`, which needs a runtime.
+@safe package struct Unowned<Object: AnyObject> {
+  #if hasFeature(Embedded)
+    // Nothing checks here whether the object is still alive. In every other build the same code does not get
+    // away with a dangling reference.
+    private unowned(unsafe) let reference: Object
+  #else
+    private unowned let reference: Object
+  #endif
+
+  /// Refers to an object that somebody else keeps.
+  package init(_ object: Object) {
+    #if hasFeature(Embedded)
+      unsafe reference = object
+    #else
+      reference = object
+    #endif
+  }
+
+  /// The object itself, as long as somebody keeps it.
+  package var object: Object {
+    #if hasFeature(Embedded)
+      unsafe reference
+    #else
+      reference
+    #endif
+  }
+}
+
+/// Signals as events of a loop.
+///
+/// The signals must be blocked (`block`) before any thread is started: a thread that does not block
+/// them would receive them with their default action.
+package final class SignalWatch {
+  private let descriptor: FileDescriptor
+  private let watch: Watch
+
+  /// Blocks the signals in this thread and in every thread that it starts from now on.
+  package static func block(_ signals: [CInt]) { _ = linux_block_signals(mask(signals)) }
+
+  package init(_ signals: [CInt], on loop: EventLoop, _ handler: @escaping (CInt) -> Void) throws(SystemFailure) {
+    let number = linux_signal_fd(Self.mask(signals))
+    guard number >= 0 else { throw SystemFailure("signalfd") }
+    descriptor = FileDescriptor(owning: number)
+    watch = try loop.watch(number, for: .read) { _ in
+      while case let signal = linux_next_signal(number), signal != 0 { handler(signal) }
+    }
+  }
+
+  deinit { watch.cancel() }
+
+  private static func mask(_ signals: [CInt]) -> UInt64 { signals.reduce(0) { $0 | 1 << UInt64($1) } }
 }

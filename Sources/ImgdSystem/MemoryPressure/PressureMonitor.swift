@@ -14,6 +14,8 @@
 // descriptor was ready the watch pauses (`BackoffWatch`), and a source that keeps reporting a
 // shortage that cannot be measured is ignored for a minute (`EventRateLimit`).
 
+import Glibc
+
 /// Reports memory pressure from the best source that the system offers.
 package final class PressureMonitor {
   /// The sources, best first; the texts are those in `stats`.
@@ -152,5 +154,88 @@ struct EventRateLimit {
     moments.append(now)
     guard moments.count > Self.limit, let oldest = moments.popFirst() else { return false }
     return now - oldest < Self.period
+  }
+}
+
+/// The settings for memory pressure, from the configuration and the service manager.
+package struct PressureRequest: Sendable, Equatable {
+  /// False when the configuration turns it off.
+  package var isWanted: Bool
+  /// The value of `$MEMORY_PRESSURE_WATCH`, as it is.
+  package var watch: String?
+  /// The value of `$MEMORY_PRESSURE_WRITE`, as it is: Base64.
+  package var write: String?
+
+  package init(isWanted: Bool = true, watch: String? = nil, write: String? = nil) {
+    self.isWanted = isWanted
+    self.watch = watch
+    self.write = write
+  }
+
+  /// The service manager turns it off by naming the null device.
+  var isOff: Bool { !isWanted || watch == "/dev/null" }
+
+  /// The sources to try, best first.
+  var candidates: [PressureMonitor.Source] {
+    if isOff { return [] }
+    let named: [PressureMonitor.Source] = watch ?? "" == "" ? [] : [.serviceManager]
+    return named + [.cgroup, .system, .cgroupEvents, .sampling]
+  }
+
+  /// Opens the file that the service manager names, according to its kind.
+  func open(on loop: EventLoop, callbacks: PressureCallbacks) throws(PressureProblem) -> AnyObject {
+    let path = watch ?? ""
+    guard path.utf8.first == UInt8(ascii: "/") else { throw .relativePath(path) }
+    guard let bytes = Base64Decoder.bytes(write ?? "") else { throw .notBase64(write ?? "") }
+    switch try Self.kind(of: path) {
+    case S_IFREG: return try StallTrigger(bytes, on: path, loop: loop, callbacks: callbacks)
+    case S_IFIFO: return try PressurePeer(fifo: path, request: bytes, loop: loop, callbacks: callbacks)
+    case S_IFSOCK: return try PressurePeer(socket: path, request: bytes, loop: loop, callbacks: callbacks)
+    default: throw .unknownKind(path)
+    }
+  }
+
+  private static func kind(of path: String) throws(PressureProblem) -> mode_t {
+    var status = stat()
+    guard unsafe stat(path, &status) == 0 else { throw .call("stat", path) }
+    return status.st_mode & S_IFMT
+  }
+}
+
+/// The calls that a source of memory pressure makes.
+struct PressureCallbacks {
+  /// Memory is short. Returns how long to leave the source alone.
+  let pressure: () -> Duration
+  /// The source has ended, for this reason; it may be deallocated when this returns.
+  let ended: (String) -> Void
+}
+
+/// Why a source of memory pressure cannot be used.
+enum PressureProblem: Error, CustomStringConvertible {
+  case system(SystemFailure)
+  case relativePath(String)
+  case notBase64(String)
+  case unknownKind(String)
+  case ordinaryFile(String)
+  case cutShort(String)
+  case noCgroup
+  case noLimit(String)
+  case unreadable([String])
+
+  /// The call that has just failed, by `errno`.
+  static func call(_ name: String, _ subject: String) -> PressureProblem { .system(SystemFailure(name, subject)) }
+
+  var description: String {
+    switch self {
+    case .system(let failure): failure.description
+    case .relativePath(let path): "\"\(path)\" is not an absolute path"
+    case .notBase64(let text): "\"\(text)\" is not Base64"
+    case .unknownKind(let path): "\(path) is no regular file, FIFO or socket"
+    case .ordinaryFile(let path): "\(path) is an ordinary file, which sends no notification"
+    case .cutShort(let path): "\(path) accepted only a part of what had to be written"
+    case .noCgroup: "the process is in no cgroup of version 2 that is mounted"
+    case .noLimit(let directory): "\(directory) has neither memory.high nor memory.max set"
+    case .unreadable(let paths): "no stalls can be read in \(paths.joined(separator: ", "))"
+    }
   }
 }

@@ -83,3 +83,171 @@ package struct PeerCredentials: Sendable, Equatable {
     self.gid = gid
   }
 }
+
+/// The client's end of a Unix stream connection: descriptors may arrive with the bytes, and only
+/// `wait` waits.
+package struct ClientSocket: ~Copyable {
+  private let stream: StreamSocket
+
+  /// The descriptor, for a loop to watch.
+  package var number: CInt { stream.descriptor.number }
+
+  /// Connects; if the daemon has too many connections to accept, it waits, or fails if it may not wait.
+  package init(path: String, mayWait: Bool = true) throws(SystemFailure) {
+    let number = mayWait ? socket(AF_UNIX, Self.waiting, 0) : linux_unix_socket()
+    guard number >= 0 else { throw SystemFailure("socket") }
+    let descriptor = FileDescriptor(owning: number)
+    // The path is a C string for the length of the call.
+    guard unsafe linux_connect_unix(number, path) == 0 else { throw SystemFailure("connect", path) }
+    guard linux_set_nonblocking(number) == 0 else { throw SystemFailure("fcntl", path) }
+    stream = StreamSocket(descriptor)
+  }
+
+  private static let waiting = CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+
+  /// Takes over a connection that is already established.
+  package init(_ descriptor: consuming FileDescriptor) throws(SystemFailure) {
+    guard linux_set_nonblocking(descriptor.number) == 0 else { throw SystemFailure("fcntl") }
+    stream = StreamSocket(descriptor)
+  }
+
+  /// The result of a read.
+  package enum Arrival: ~Copyable {
+    case bytes([UInt8], FileDescriptor?)
+    case nothing
+    case end
+  }
+
+  /// Reads once, without waiting.
+  package func receive() throws(SystemFailure) -> Arrival {
+    var attached: CInt = -1
+    var count = 0
+    let bytes = unsafe [UInt8](unsafeUninitializedCapacity: 1 << 16) { room, filled in
+      // Fills no more than the buffer's own size.
+      count = unsafe linux_receive_with_fd(stream.descriptor.number, room.baseAddress, room.count, &attached)
+      filled = max(count, 0)
+    }
+    if count > 0 { return .bytes(bytes, attached < 0 ? nil : FileDescriptor(owning: attached)) }
+    // A daemon that closes with requests unread resets the connection; its answers arrived before.
+    if count == 0 || errno == ECONNRESET { return .end }
+    guard errno == EAGAIN || errno == EINTR else { throw SystemFailure("receive") }
+    return .nothing
+  }
+
+  /// Sends as much as the daemon accepts, without waiting; false when the connection is broken.
+  package func send(_ outbox: inout Outbox) -> Bool { outbox.send(to: stream) != .broken }
+
+  /// Announces that no more requests will come; answers still arrive.
+  package func endSending() { shutdown(stream.descriptor.number, CInt(SHUT_WR)) }
+
+  /// Waits until there is something to read, or, if wanted, room to write; false when the deadline
+  /// passes first.
+  package func wait(forRoom: Bool, until deadline: Instant?) throws(SystemFailure) -> Bool {
+    var interest = pollfd(fd: stream.descriptor.number, events: Int16(POLLIN | (forRoom ? POLLOUT : 0)), revents: 0)
+    while true {
+      let timeout = deadline.map { max(0, ($0 - .current).milliseconds + 1) }
+      let ready = unsafe poll(&interest, 1, timeout.map { CInt(clamping: $0) } ?? -1)
+      if ready > 0 { return true }
+      guard ready == 0 || errno == EINTR else { throw SystemFailure("poll") }
+      if let deadline, Instant.current >= deadline { return false }
+    }
+  }
+}
+
+/// Bytes on their way to a peer, and the descriptors that are attached to some of them.
+///
+/// Writers append to `bytes`. A descriptor is attached to the byte that is appended next, and is sent
+/// in a `sendmsg` that begins with that byte and ends before the next byte with a descriptor.
+package struct Outbox: ~Copyable {
+  private final class AttachedDescriptor {
+    let descriptor: FileDescriptor
+    let position: Int
+
+    init(_ descriptor: consuming FileDescriptor, at position: Int) {
+      self.descriptor = descriptor
+      self.position = position
+    }
+  }
+
+  /// A buffer that grew beyond this is freed when it runs empty; until then up to this many sent bytes
+  /// may stay before the rest.
+  private static let keptCapacity = 64 * 1024
+
+  /// The bytes not yet sent, after `head` bytes that are.
+  package var bytes: [UInt8] = []
+  private var head = 0
+  /// Bytes that were removed from `bytes`; the position of a descriptor counts them too.
+  private var gone = 0
+  private var attached = Fifo<AttachedDescriptor>()
+
+  package init() {}
+
+  /// How many bytes wait to be sent.
+  package var unsent: Int { bytes.count - head }
+
+  /// How many descriptors wait to be sent.
+  package var descriptors: Int { attached.count }
+
+  /// Whether more than `limit` bytes wait, or `most` descriptors or more.
+  package func isBeyond(bytes limit: Int, descriptors most: Int) -> Bool { unsent > limit || descriptors >= most }
+
+  /// Attaches `descriptor` to the byte that is appended next; a byte carries one at most.
+  package mutating func attach(_ descriptor: consuming FileDescriptor) {
+    let position = gone + bytes.count
+    let last = attached.last?.position ?? -1
+    precondition(last < position, "the next byte carries a descriptor already")
+    attached.append(AttachedDescriptor(descriptor, at: position))
+  }
+
+  /// The result of an attempt to send.
+  package enum Progress {
+    case emptied
+    /// The peer accepts no more for now.
+    case blocked
+    /// The peer is gone.
+    case broken
+  }
+
+  /// Sends as much as the peer accepts, without waiting.
+  package mutating func send(to socket: borrowing StreamSocket) -> Progress {
+    while head < bytes.count {
+      let next = nextAttached()
+      let sent = socket.send(bytes, in: head..<end(of: next), with: next?.descriptor.number)
+      guard sent >= 0 else { return stop(errno) }
+      if next != nil { _ = attached.popFirst() }
+      head += sent
+    }
+    recycle()
+    return .emptied
+  }
+
+  /// The descriptor of the byte that is sent next.
+  private func nextAttached() -> AttachedDescriptor? {
+    guard let first = attached[0], first.position == gone + head else { return nil }
+    return first
+  }
+
+  private func end(of current: AttachedDescriptor?) -> Int {
+    guard let next = attached[current == nil ? 0 : 1] else { return bytes.count }
+    return next.position - gone
+  }
+
+  private mutating func stop(_ reason: CInt) -> Progress {
+    compact()
+    return reason == EAGAIN ? .blocked : .broken
+  }
+
+  /// A slow reader may always leave bytes unsent; the sent bytes before them must not accumulate.
+  private mutating func compact() {
+    guard head > Self.keptCapacity, head >= unsent else { return }
+    bytes.removeFirst(head)
+    gone += head
+    head = 0
+  }
+
+  private mutating func recycle() {
+    gone += bytes.count
+    bytes.removeAll(keepingCapacity: bytes.capacity <= Self.keptCapacity)
+    head = 0
+  }
+}

@@ -9,6 +9,9 @@
 // reachable: they are valid when the request itself names them, and an attack when a public origin
 // redirects there. The others are public. An IPv4 address that is wrapped in IPv6 counts as itself.
 
+internal import CCurl
+import Glibc
+
 /// The rule for addresses.
 package struct AddressRule: Sendable, Equatable {
   /// The handling of private and loopback addresses.
@@ -111,5 +114,170 @@ extension [AddressRange] {
   /// A list may name an address in either form, wrapped or unwrapped.
   fileprivate func contains(either address: IPAddress) -> Bool {
     contains { $0.contains(address) || $0.contains(address.unwrapped) }
+  }
+}
+
+/// A network in CIDR notation.
+package struct AddressRange: Hashable, Sendable {
+  private let base: IPAddress
+  private let prefix: Int
+
+  /// Reads `10.0.0.0/8`, `fc00::/7`, or a single address; bits beyond the prefix are ignored.
+  package init?(_ text: String) {
+    let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+    guard let base = IPAddress(String(parts[0])) else { return nil }
+    self.base = base
+    guard parts.count == 2 else {
+      prefix = base.width
+      return
+    }
+    guard let prefix = Self.prefix(parts[1], atMost: base.width) else { return nil }
+    self.prefix = prefix
+  }
+
+  /// Only digits: `Int` would accept a sign.
+  private static func prefix(_ text: Substring, atMost most: Int) -> Int? {
+    guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let prefix = Int(text), prefix <= most else {
+      return nil
+    }
+    return prefix
+  }
+
+  /// Whether an address of the same family lies within the range.
+  package func contains(_ address: IPAddress) -> Bool {
+    switch (base, address) {
+    case (.v4(let own), .v4(let other)): return own.agrees(with: other, in: prefix)
+    case (.v6(let ownHigh, let ownLow), .v6(let high, let low)):
+      return ownHigh.agrees(with: high, in: min(prefix, 64)) && ownLow.agrees(with: low, in: max(prefix - 64, 0))
+    default: return false
+    }
+  }
+}
+
+extension AddressRange {
+  /// A range written in the source.
+  init(known text: StaticString) {
+    guard let range = AddressRange(text.description) else { preconditionFailure("\(text) is a network") }
+    self = range
+  }
+}
+
+extension IPAddress { fileprivate var width: Int { if case .v4 = self { 32 } else { 128 } } }
+
+extension FixedWidthInteger {
+  /// Whether the first `bits` bits are equal; a shift by the whole width leaves zero.
+  fileprivate func agrees(with other: Self, in bits: Int) -> Bool { (self ^ other) >> (Self.bitWidth - bits) == 0 }
+}
+
+/// An address as a number.
+package enum IPAddress: Hashable, Sendable {
+  case v4(UInt32)
+  case v6(high: UInt64, low: UInt64)
+
+  /// Reads `192.0.2.1` or `2001:db8::1`, with or without brackets.
+  package init?(_ text: String) {
+    let bare = text.hasPrefix("[") && text.hasSuffix("]") ? String(text.dropFirst().dropLast()) : text
+    // `inet_pton` reads up to the first zero byte and would ignore the rest.
+    guard !bare.utf8.contains(0) else { return nil }
+    var bytes = [UInt8](repeating: 0, count: 16)
+    if unsafe inet_pton(AF_INET, bare, &bytes) == 1 {
+      self = .v4(Self.number(bytes[0..<4]))
+    } else if unsafe inet_pton(AF_INET6, bare, &bytes) == 1 {
+      self = .v6(high: Self.number(bytes[0..<8]), low: Self.number(bytes[8..<16]))
+    } else {
+      return nil
+    }
+  }
+
+  /// The address that a socket is about to connect to.
+  init?(_ socket: UnsafePointer<sockaddr>) {
+    switch CInt(unsafe socket.pointee.sa_family) {
+    case AF_INET:
+      let address = unsafe UnsafeRawPointer(socket).loadUnaligned(as: sockaddr_in.self)
+      self = .v4(UInt32(bigEndian: address.sin_addr.s_addr))
+    case AF_INET6:
+      let address = unsafe UnsafeRawPointer(socket).loadUnaligned(as: sockaddr_in6.self)
+      let bytes = unsafe withUnsafeBytes(of: address.sin6_addr) { unsafe Array($0) }
+      self = .v6(high: Self.number(bytes[0..<8]), low: Self.number(bytes[8..<16]))
+    default: return nil
+    }
+  }
+
+  private static func number<N: FixedWidthInteger>(_ bytes: ArraySlice<UInt8>) -> N {
+    bytes.reduce(0) { $0 << 8 | N($1) }
+  }
+
+  /// The IPv4 address that an IPv6 address wraps, if it wraps one; otherwise the address itself.
+  ///
+  /// Mapped `::ffff:a.b.c.d`, compatible `::a.b.c.d`, NAT64 `64:ff9b::/96`, 6to4 `2002::/16`.
+  var unwrapped: IPAddress {
+    guard case .v6(let high, let low) = self else { return self }
+    let lowest = UInt32(truncatingIfNeeded: low)
+    if high == 0, low >> 32 == 0xffff { return .v4(lowest) }
+    if high == 0, low >> 32 == 0, low > 1 { return .v4(lowest) }
+    if high == 0x0064_ff9b_0000_0000, low >> 32 == 0 { return .v4(lowest) }
+    if high >> 48 == 0x2002 { return .v4(UInt32(truncatingIfNeeded: high >> 16)) }
+    return self
+  }
+}
+
+extension IPAddress: CustomStringConvertible {
+  package var description: String {
+    var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+    switch self {
+    case .v4(let number):
+      var bytes = number.bigEndian
+      unsafe inet_ntop(AF_INET, &bytes, &text, socklen_t(text.count))
+    case .v6(let high, let low):
+      var bytes = (high.bigEndian, low.bigEndian)
+      unsafe inet_ntop(AF_INET6, &bytes, &text, socklen_t(text.count))
+    }
+    return String(decoding: text.prefix { $0 != 0 }.map(UInt8.init), as: UTF8.self)
+  }
+}
+
+/// Opens the sockets of one exchange, but only to addresses that the rule permits.
+struct AddressFilter {
+  let rule: AddressRule
+  /// Whether an earlier hop of the transfer was to a public address.
+  let afterPublic: Bool
+  /// Whether sockets lead to a proxy, which the operator chose and which does not reveal its target.
+  let isProxied: Bool
+
+  /// The last address that was refused.
+  private(set) var refused: IPAddress?
+  /// The address that the request went to; unknown behind a proxy.
+  private(set) var connected: IPAddress?
+  private(set) var opened = 0
+  /// The error when there was no descriptor or memory for a socket.
+  private(set) var shortage: CInt?
+
+  /// A new socket for the address; after nil curl tries the next address of the host.
+  mutating func open(_ address: IPAddress?, family: CInt, type: CInt, protocol: CInt) -> CInt? {
+    guard admits(address) else { return nil }
+    let number = socket(family, type | CInt(SOCK_CLOEXEC.rawValue), `protocol`)
+    guard number >= 0 else {
+      if [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(errno) { shortage = errno }
+      return nil
+    }
+    opened += 1
+    return number
+  }
+
+  /// Checks the address again just before the request: a connection kept from another transfer was
+  /// opened under the rules of that transfer.
+  mutating func mayRequest(from address: IPAddress?) -> Bool {
+    guard admits(address) else { return false }
+    if !isProxied { connected = address }
+    return true
+  }
+
+  /// An address that cannot be read is refused.
+  private mutating func admits(_ address: IPAddress?) -> Bool {
+    if isProxied { return true }
+    guard let address else { return false }
+    if rule.permits(address, afterPublic: afterPublic) { return true }
+    refused = address
+    return false
   }
 }

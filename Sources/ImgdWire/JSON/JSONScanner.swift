@@ -214,3 +214,125 @@ struct JSONScanner {
     return .object(members)
   }
 }
+
+/// A scalar that the scanner has accepted, as a range of the text.
+///
+/// A string's range lies between its quotes.
+struct JSONToken {
+  enum Kind: UInt8 { case string, integer, number, `true`, `false`, null, object, array }
+
+  let kind: Kind
+  /// The string holds escapes, so its bytes in the text are not its value.
+  let isEscaped: Bool
+  let start: UInt32
+  var end: UInt32
+
+  /// The offsets fit, because the scanner refuses longer texts.
+  @inline(__always) init(_ kind: Kind, _ start: Int, _ end: Int, isEscaped: Bool = false) {
+    self.kind = kind
+    self.isEscaped = isEscaped
+    self.start = UInt32(truncatingIfNeeded: start)
+    self.end = UInt32(truncatingIfNeeded: end)
+  }
+
+  @inline(__always) var range: Range<Int> { Int(start)..<Int(max(start, end)) }
+
+  /// The range with the quotes of a string.
+  var sourceRange: Range<Int> { kind == .string ? Int(start) - 1..<Int(end) + 1 : range }
+
+  /// The string's value.
+  @inline(__always) func string(in text: Span<UInt8>) -> String {
+    if isEscaped { return String(decoding: unescaped(in: text), as: UTF8.self) }
+    // The scanner has validated the range.
+    let valid = unsafe UTF8Span(unchecked: text.extracting(range), isKnownASCII: false)
+    return String(copying: valid)
+  }
+
+  /// The bytes of the string's value.
+  func unescaped(in text: Span<UInt8>) -> [UInt8] { JSONEscapes.decode(text.extracting(range)) }
+
+  /// The whole number's value; nil when it needs more than 64 bits.
+  @inline(__always) func integer(in text: Span<UInt8>) -> Int64? {
+    var index = Int(start)
+    let isNegative = text[index] == UInt8(ascii: "-")
+    if isNegative { index += 1 }
+    var value: Int64 = 0
+    while index < Int(end) {
+      let digit = Int64(text[index] &- UInt8(ascii: "0"))
+      let (product, tooLarge) = value.multipliedReportingOverflow(by: 10)
+      let (sum, tooFar) = product.subtractingReportingOverflow(digit)
+      if tooLarge || tooFar { return nil }
+      value = sum
+      index += 1
+    }
+    // The sum is negative, because only there the smallest number fits.
+    if isNegative { return value }
+    let (positive, overflow) = Int64(0).subtractingReportingOverflow(value)
+    return overflow ? nil : positive
+  }
+
+  /// The number's value as a double; infinite where it is out of range.
+  func double(in text: Span<UInt8>) -> Double {
+    let valid = unsafe UTF8Span(unchecked: text.extracting(range), isKnownASCII: true)
+    return Double(String(copying: valid)) ?? .infinity
+  }
+}
+
+/// The place where a text stops being JSON, and what the grammar expects there.
+package struct JSONSyntaxError: Error, Equatable, Sendable {
+  package let offset: Int
+  package let expected: Expectation
+
+  /// The raw value completes the sentence "expected …".
+  package enum Expectation: String, Sendable {
+    case value = "a value"
+    case key = "a key in double quotes"
+    case otherKey = "a key that this object does not have yet"
+    case colon = "':' after a key"
+    case commaOrBrace = "',' or '}'"
+    case commaOrBracket = "',' or ']'"
+    case end = "nothing after the value"
+    case shallower = "at most 16 levels of nesting"
+    case literal = "true, false or null"
+    case digit = "a digit"
+    case noLeadingZero = "no digit after a leading zero"
+    case finite = "a number that a double can hold"
+    case closingQuote = "'\"' that ends the string"
+    case noControl = "control characters written as escapes"
+    case escape = "one of \"\\/bfnrtu after a backslash"
+    case hexadecimal = "four hexadecimal digits after \\u"
+    case surrogatePair = "a whole surrogate pair"
+    case utf8 = "well-formed UTF-8"
+    case shorter = "a text of less than 4 GiB"
+  }
+}
+
+/// The keys that one object has had so far.
+///
+/// Keys are compared as bytes, because two spellings of "é" are equal as Swift strings and different
+/// as JSON keys. Few keys are compared one by one, many go into a hash set, so that ten thousand
+/// keys do not cost ten million comparisons.
+struct KeySet {
+  private static let fewest = 8
+
+  private var few: [String] = []
+  private var many: Set<[UInt8]> = []
+
+  /// Adds a key; false when it was there already.
+  mutating func insert(_ key: String) -> Bool {
+    if many.isEmpty, few.count < Self.fewest {
+      guard !few.contains(where: { $0.utf8.elementsEqual(key.utf8) }) else { return false }
+      few.append(key)
+      return true
+    }
+    if many.isEmpty { many = Set(few.map { Array($0.utf8) }) }
+    return many.insert(Array(key.utf8)).inserted
+  }
+
+  /// Adds the key that `token` holds, and returns its value; a key that was there already fails.
+  mutating func insert(_ token: JSONToken, in text: Span<UInt8>) throws(JSONSyntaxError) -> String {
+    let name = token.string(in: text)
+    guard insert(name) else { throw JSONSyntaxError(offset: token.sourceRange.lowerBound, expected: .otherKey) }
+    return name
+  }
+}

@@ -1,4 +1,6 @@
+import Glibc
 import ImgdSystem
+import ImgdWire
 
 /// The URLs of a run in their order, from arguments and from lists.
 final class URLSource {
@@ -47,5 +49,127 @@ final class URLSource {
       }
     }
     return .end
+  }
+}
+
+// A list may come from a pipe whose other end writes a line now and then, so it is read as it arrives and no further
+// than is needed. Not every descriptor can be watched: the kernel refuses regular files, where reading never waits.
+// These are read when a line is wanted.
+
+/// A list of URLs, one on each line, that is read bit by bit.
+final class URLInput {
+  /// The result of asking for a line.
+  enum Step {
+    /// A URL, and the name that the list gives to its file.
+    case url(String, name: String?)
+    /// A line that cannot be a URL, in a sentence.
+    case refused(String)
+    /// Nothing has arrived; the next step comes after the wait.
+    case waiting
+    case end
+  }
+
+  private static let longestLine = WireLimits.standard.line
+  /// Some systems put it at the beginning of UTF-8 text.
+  private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
+
+  private let name: String
+  private let file: FileDescriptor?
+  private let number: CInt
+  private let loop: EventLoop
+  private var framer = LineFramer(longestLine: longestLine)
+  private var lines = Fifo<Step>()
+  /// The part that has arrived of a possible byte order mark at the beginning; nil once that is read.
+  private var beginning: [UInt8]? = []
+  private var hasEnded = false
+  private var watch: Watch?
+
+  /// Opens a file; `-` stands for standard input.
+  init(_ path: String, console: Console, on loop: EventLoop) throws(SystemFailure) {
+    self.loop = loop
+    if path == "-" {
+      name = "standard input"
+      file = nil
+      number = console.input
+    } else {
+      let opened = try FileDescriptor(opening: path, O_RDONLY)
+      name = path
+      number = opened.number
+      file = consume opened
+    }
+  }
+
+  deinit { stopWaiting() }
+
+  /// The next line; `onArrival` is called once when it is worth asking again after `.waiting`.
+  func next(onArrival: @escaping () -> Void) throws(SystemFailure) -> Step {
+    while true {
+      if let line = lines.popFirst() { return line }
+      if hasEnded { return .end }
+      guard watch == nil else { return .waiting }
+      if waits(onArrival) { return .waiting }
+      try read()
+    }
+  }
+
+  /// Begins to wait for bytes; false if reading would not wait, or if the descriptor cannot be watched.
+  private func waits(_ onArrival: @escaping () -> Void) -> Bool {
+    if isAtHand { return false }
+    do throws(SystemFailure) {
+      watch = try loop.watch(number, for: .read) { [input = Unowned(self)] _ in
+        // A watch without interest would still report the end, again and again.
+        input.object.stopWaiting()
+        onArrival()
+      }
+      return true
+    } catch { return false }
+  }
+
+  private func stopWaiting() {
+    watch?.cancel()
+    watch = nil
+  }
+
+  /// Whether reading would not wait.
+  private var isAtHand: Bool {
+    var interest = pollfd(fd: number, events: Int16(POLLIN), revents: 0)
+    return unsafe poll(&interest, 1, 0) > 0
+  }
+
+  private func read() throws(SystemFailure) {
+    let bytes = try FileDescriptor.part(1 << 16, from: number, of: name)
+    hasEnded = bytes.isEmpty
+    let text = withoutMark(bytes)
+    framer.feed(text.span) { append($0) }
+    if hasEnded { _ = framer.finish { append($0) } }
+  }
+
+  /// The next bytes, without a mark at the beginning, which may arrive in pieces.
+  private func withoutMark(_ bytes: [UInt8]) -> [UInt8] {
+    guard let before = beginning else { return bytes }
+    let all = before + bytes
+    if !hasEnded, all.count < Self.byteOrderMark.count, Self.byteOrderMark.starts(with: all) {
+      beginning = all
+      return []
+    }
+    beginning = nil
+    return all.starts(with: Self.byteOrderMark) ? Array(all.dropFirst(Self.byteOrderMark.count)) : all
+  }
+
+  private func append(_ finding: borrowing LineFramer.Finding) -> LineFramer.Flow {
+    switch finding {
+    case .line(let line): lines.append(pair(in: line))
+    case .tooLong: lines.append(.refused("a line of \(name) is longer than \(Self.longestLine) bytes: it is no URL"))
+    }
+    return .next
+  }
+
+  /// A URL, and after a blank the name of its file.
+  private func pair(in line: Span<UInt8>) -> Step {
+    // The bytes are copied before the framer takes in more.
+    let text = unsafe line.withUnsafeBufferPointer { unsafe Array($0) }[...].trimmed(of: " \t\r")
+    let url = text.prefix { !" \t\r".utf8.contains($0) }
+    let name = text[url.endIndex...].trimmed(of: " \t\r")
+    return .url(String(decoding: url, as: UTF8.self), name: name.isEmpty ? nil : String(decoding: name, as: UTF8.self))
   }
 }

@@ -2,7 +2,9 @@
 // during a run, so that it can leave a clean terminal and no temporary file; but a reader of the output, or of a pipe,
 // may take as long as it likes. While imgctl waits for that reader, signals end imgctl at once.
 
+import ImgdConnection
 import ImgdSystem
+import ImgdWire
 
 /// Everything that a run prints.
 final class RunOutput {
@@ -80,5 +82,147 @@ final class RunOutput {
       isBroken = true
       onFailure(error)
     }
+  }
+}
+
+/// Writes the records of a run, in the order in which the pictures were asked for or as they come.
+final class RecordPrinter {
+  private let console: Console
+  private let isOrdered: Bool
+  /// The number of the order whose record is next.
+  private var next = 0
+  /// Records that came before their turn; an order may have none.
+  private var early: [Int: Record?] = [:]
+  private var ready: [Record] = []
+
+  init(_ console: Console, isOrdered: Bool) {
+    self.console = console
+    self.isOrdered = isOrdered
+  }
+
+  /// How many records wait for an earlier one.
+  var waiting: Int { early.count }
+
+  var hasReady: Bool { !ready.isEmpty }
+
+  /// Takes in the record with which an order ends.
+  func put(_ record: Record?, of number: Int) {
+    guard isOrdered else { return insert(record) }
+    early[number] = .some(record)
+    while let record = early.removeValue(forKey: next) {
+      insert(record)
+      next += 1
+    }
+  }
+
+  /// Releases the records that wait for an earlier one, which will not come.
+  func endOrder() {
+    for number in early.keys.sorted() { insert(early[number] ?? nil) }
+    early = [:]
+  }
+
+  /// Takes in a record that has no place in the order.
+  func insert(_ record: Record?) { if let record { ready.append(record) } }
+
+  /// Writes what is ready, neighbouring lines together.
+  func flush() throws(SystemFailure) {
+    let records = ready
+    ready = []
+    var text: [UInt8] = []
+    for record in records {
+      switch record {
+      case .line(let line): text += line
+      case .picture(let picture):
+        if !text.isEmpty { try console.output(text) }
+        text = []
+        try picture.use { picture throws(SystemFailure) in try console.write(picture) }
+      }
+    }
+    if !text.isEmpty { try console.output(text) }
+  }
+}
+
+/// How a run writes down what became of each picture.
+enum RecordStyle {
+  case nothing
+  /// A path or a description, followed by the subject if the records are listed.
+  case text(isListed: Bool, end: UInt8)
+  /// The daemon's answer, with the subject under this name.
+  case json(subject: String)
+
+  var isJSON: Bool { if case .json = self { true } else { false } }
+
+  /// The record of a picture that is in a file, or in none.
+  func success(_ order: FetchOrder, _ answer: Answer?, text: String, file: String? = nil, isSkipped: Bool = false)
+    -> Record?
+  {
+    switch self {
+    case .nothing: return nil
+    case .text(let isListed, let end):
+      guard isListed else { return .line(Array(text.utf8) + [end]) }
+      let subject = withoutPasswords(order.subject)
+      // The subject must not end the line early, nor hold anything that a terminal obeys.
+      let shown = end == 0 ? subject : printable(subject)
+      return .line(Array((text + "\t" + shown).utf8) + [end])
+    case .json(let subject):
+      var line = JSONRecord(answer, order, subject: subject)
+      line.set("file", file.map(JSONValue.string))
+      line.set("skipped", isSkipped ? .bool(true) : nil)
+      return .line(line.bytes)
+    }
+  }
+
+  /// The record of a failure: the daemon's, or one that imgctl itself has found.
+  func failure(_ order: FetchOrder, _ answer: Answer?, own: (code: String, message: String)? = nil) -> Record? {
+    guard case .json(let subject) = self else { return nil }
+    var line = JSONRecord(answer, order, subject: subject)
+    if let own {
+      line.set("ok", .bool(false))
+      line.set(
+        "error",
+        .object([
+          JSONValue.Member("code", .string(own.code)),
+          JSONValue.Member("message", .string(own.message)),
+          JSONValue.Member("retryable", .bool(false)),
+        ]))
+    }
+    return .line(line.bytes)
+  }
+
+  /// The record of an event before the answer.
+  func event(_ order: FetchOrder, _ event: Answer) -> Record? {
+    guard case .json(let subject) = self else { return nil }
+    return .line(JSONRecord(event, order, subject: subject).bytes)
+  }
+}
+
+/// A line of `--json`: the daemon's line without the `id`, which is imgctl's own, and with what imgctl adds.
+struct JSONRecord {
+  private var members: [JSONValue.Member]
+
+  /// Begins with an answer or an event, or else with a success for which the daemon was not asked.
+  init(_ answer: Answer?, _ order: FetchOrder, subject: String) {
+    let all = answer?.reply.members ?? [JSONValue.Member("ok", .bool(true))]
+    members = all.filter { $0.name != "id" }
+    if !members.contains(where: { $0.name == subject }) { set(subject, .string(order.subject)) }
+  }
+
+  /// Sets a member in its place or at the end; nil changes nothing.
+  mutating func set(_ name: String, _ value: JSONValue?) {
+    guard let value else { return }
+    let member = JSONValue.Member(name, value)
+    if let place = members.firstIndex(where: { $0.name == name }) {
+      members[place] = member
+    } else {
+      members.append(member)
+    }
+  }
+
+  /// The line with its newline.
+  var bytes: [UInt8] {
+    var writer = JSONWriter()
+    writer.object(members)
+    let text = withoutPasswords(String(decoding: writer.bytes, as: UTF8.self))
+    return Array(text.utf8) + [UInt8(ascii: "\n")]
   }
 }

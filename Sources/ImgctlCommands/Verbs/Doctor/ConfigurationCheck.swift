@@ -1,4 +1,5 @@
 import Glibc
+import ImgdSystem
 
 /// The configuration that the next start or reload reads: the daemon that runs may have refused it.
 struct ConfigurationCheck {
@@ -67,5 +68,19 @@ struct ConfigurationCheck {
     guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return program }
     let beside = String(path[...slash]) + program
     return TextFile.isThere(beside) ? beside : program
+  }
+}
+
+/// Small files that the system shows.
+enum TextFile {
+  static func isThere(_ path: String) -> Bool {
+    // The path is a C string for the length of the call.
+    unsafe access(path, F_OK) == 0
+  }
+
+  /// The beginning of a file, at most `longest` bytes; nil if it cannot be read.
+  static func content(of path: String, longest: Int) -> String? {
+    let bytes = try? FileDescriptor(opening: path, O_RDONLY).rest(longest, of: path)
+    return bytes.map { String(decoding: $0, as: UTF8.self) }
   }
 }

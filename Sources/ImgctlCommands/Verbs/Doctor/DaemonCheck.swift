@@ -1,5 +1,6 @@
 import Glibc
 import ImgdConnection
+import ImgdSystem
 
 /// The state of the daemon's parts, as it reports them.
 struct DaemonCheck {
@@ -102,5 +103,136 @@ struct DaemonCheck {
     // The path is a C string for the length of the call, and the status lives on this stack.
     guard unsafe statvfs(directory, &status) == 0 else { return nil }
     return Int(status.f_bavail) * Int(status.f_frsize)
+  }
+}
+
+/// How many files a process may have open, as the kernel shows it to everybody.
+struct OpenFileLimit {
+  let count: Int
+
+  /// The limit of a daemon; nil if the number is not that of a process called imgd here, such as one in a container.
+  init?(pid: Int) {
+    guard Self.text("/proc/\(pid)/comm") == "imgd\n", let limits = Self.text("/proc/\(pid)/limits") else { return nil }
+    self.init(limits)
+  }
+
+  /// Reads the kernel's table.
+  init?(_ limits: String) {
+    for line in limits.split(separator: "\n") where line.hasPrefix("Max open files") {
+      let columns = line.dropFirst("Max open files".count).split(separator: " ")
+      guard let count = columns.first.flatMap({ Int($0) }) else { return nil }
+      self.count = count
+      return
+    }
+    return nil
+  }
+
+  private static func text(_ path: String) -> String? { TextFile.content(of: path, longest: 1 << 16) }
+}
+
+/// The settings by which the daemon reaches origins, compared with those of this user's other programs.
+struct NetworkCheck {
+  /// The variables by which most programs find a proxy. imgd reads none of them.
+  private static let variables = ["https_proxy", "HTTPS_PROXY", "http_proxy", "all_proxy", "ALL_PROXY"]
+
+  private let network: Reply
+  private let environment: [String: String]
+
+  init(_ answers: Interview.Answers, environment: [String: String]) {
+    network = answers.config.object("config")?.object("Network") ?? answers.config
+    self.environment = environment
+  }
+
+  var findings: [Finding] { [certificates, proxy].compactMap { $0 } }
+
+  private var certificates: Finding? {
+    guard let file = network.text("CAFile") else { return nil }
+    // The path is a C string for the length of the call.
+    guard unsafe access(file, R_OK) != 0 else { return .ok("certificates", file) }
+    let failure = SystemFailure("access", file)
+    if failure.errno == EACCES {
+      return .note("certificates", "\(file) cannot be read by this user; imgd may be able to")
+    }
+    return .problem(
+      "certificates", "no https origin can be verified: \(file): \(failure.reason)",
+      remedy: "install ca-certificates, or set Network.CAFile in imgd.conf")
+  }
+
+  private var proxy: Finding? {
+    guard let proxy = network.text("Proxy") else { return nil }
+    let variable = Self.variables.first { !(environment[$0] ?? "").isEmpty }
+    guard proxy == "none", let variable else {
+      return .ok("proxy", proxy == "none" ? "none" : "all downloads go through \(proxy)")
+    }
+    return .note(
+      "proxy", "imgd uses none, though $\(variable) is set here: it does not read this variable",
+      remedy: "Network.Proxy=http://HOST:PORT in imgd.conf, if origins are reached that way alone")
+  }
+}
+
+/// The server that this host shares with others, and whether the purges of all hosts arrive.
+struct FleetCheck {
+  /// `Fleet.Server` as the configuration has it; empty if this machine is in no fleet.
+  private let configured: String
+  private let fleet: Reply?
+
+  init(_ answers: Interview.Answers) {
+    let config = answers.config.object("config") ?? answers.config
+    configured = config.object("Fleet")?.text("Server") ?? ""
+    fleet = answers.stats.object("fleet")
+  }
+
+  var findings: [Finding] {
+    guard let fleet, let state = fleet.text("state") else { return configured.isEmpty ? [] : [notStarted] }
+    return [server(state, of: fleet)] + purges(fleet.object("purges"))
+  }
+
+  private var notStarted: Finding {
+    .note(
+      "fleet", "Fleet.Server=\(configured) is set, and not used by the imgd that runs",
+      remedy: "restart imgd: this key has no effect before")
+  }
+
+  private func server(_ state: String, of fleet: Reply) -> Finding {
+    let server = fleet.display("server")
+    // The reason names the server.
+    let text = fleet.text("reason")
+    switch state {
+    case "ok":
+      // The server works, but has a setting that will cause trouble one day.
+      if let text { return .note("fleet", text, remedy: "see fleet.md for the server's settings") }
+      let counts = "\(fleet.display("hits")) hits, \(fleet.display("stores")) stored"
+      return .ok("fleet", "\(server): \(counts)")
+    case "connecting": return .note("fleet", text ?? "\(server): connecting", remedy: "ask again in a moment")
+    case "read-only":
+      return .problem(
+        "fleet", text ?? "\(server) can be read, and takes nothing",
+        remedy: "Fleet.Server in imgd.conf has to be the primary, with room on its disk")
+    case "refused":
+      return .problem(
+        "fleet", text ?? "\(server) must not be used as it is",
+        remedy: "correct it there: imgd looks again by itself; fleet.md has the settings")
+    default:
+      return .problem(
+        "fleet", text ?? "\(server) does not answer",
+        remedy: "see whether it runs and can be reached from here, as the user imgd")
+    }
+  }
+
+  private func purges(_ purges: Reply?) -> [Finding] {
+    var findings: [Finding] = []
+    if let pending = purges?.number("pending"), pending > 0 {
+      findings.append(.note("fleet", "purges of this host that wait until the server takes them: \(pending)"))
+    }
+    if let gaps = purges?.number("gaps"), gaps > 0 {
+      findings.append(
+        .note(
+          "fleet",
+          "since the start purges of others may have been missed " + (gaps == 1 ? "once" : "\(gaps) times")
+            + ": all pictures were marked as stale",
+          remedy: "see why in the log of imgd (journalctl -u imgd IMGD_EVENT=fleet); a server that is "
+            + "emptied is a usual cause"))
+    }
+    return findings
   }
 }

@@ -1,4 +1,7 @@
 import CChafa
+import ImgdConnection
+import ImgdSystem
+import ImgdWire
 
 /// The ways in which a picture is drawn on a terminal.
 enum DrawingProtocol: String { case kitty, sixel, symbols }
@@ -57,4 +60,128 @@ struct Canvas {
   }
 
   private static func rounded(_ dividend: Int, _ divisor: Int) -> Int { (dividend + divisor / 2) / divisor }
+}
+
+/// A decoded picture in memory that the daemon lends, read where it lies.
+struct DecodedPicture: ~Copyable {
+  let width: Int
+  let height: Int
+  /// The bytes from the beginning of one row to the beginning of the next.
+  let stride: Int
+  private let memory: ReceivedMemory
+
+  /// The pixels that came with an answer.
+  init(_ reply: Reply, _ descriptor: consuming FileDescriptor) throws(Failure) {
+    let (width, height, stride) = try Self.measures(reply.objects("fds")?.first)
+    do throws(SystemFailure) { memory = try ReceivedMemory(descriptor, count: stride * height) } catch {
+      throw Failure(error)
+    }
+    self.width = width
+    self.height = height
+    self.stride = stride
+  }
+
+  private static func measures(_ fields: Reply?) throws(Failure) -> (width: Int, height: Int, stride: Int) {
+    guard let fields, fields.text("format") == "rgba8", let width = fields.number("width"), 1...65_535 ~= width,
+      let height = fields.number("height"), 1...65_535 ~= height, let stride = fields.number("stride"),
+      width * 4...1 << 20 ~= stride
+    else { throw Failure(.failed, "the daemon described its pixels in a way unknown to imgctl") }
+    return (width, height, stride)
+  }
+
+  /// Lends the bytes of all rows: red, green, blue and alpha of each pixel.
+  func withBytes<R>(_ body: (UnsafeBufferPointer<UInt8>) -> R) -> R {
+    unsafe body(memory.bytes.assumingMemoryBound(to: UInt8.self))
+  }
+}
+
+/// The text of kitty's graphics protocol, by which a terminal shows pixels as they are.
+enum KittyText {
+  /// The longest piece that the protocol allows, a multiple of four letters.
+  private static let longest = 4096
+
+  static func bytes(of picture: borrowing DecodedPicture) -> [UInt8] {
+    var letters: [UInt8] = []
+    append(picture, to: &letters)
+    var text: [UInt8] = []
+    text.reserveCapacity(letters.count + letters.count / 256 + 64)
+    var start = 0
+    while start < letters.count {
+      let end = min(start + longest, letters.count)
+      let more = end < letters.count ? 1 : 0
+      // RGBA of this size, to be shown at once, and no answer about it.
+      let head = "a=T,f=32,s=\(picture.width),v=\(picture.height),q=2,"
+      text += "\u{1b}_G\(start == 0 ? head : "")m=\(more);".utf8
+      text += letters[start..<end]
+      text += "\u{1b}\\".utf8
+      start = end
+    }
+    return text
+  }
+
+  private static func append(_ picture: borrowing DecodedPicture, to letters: inout [UInt8]) {
+    let (stride, row, height) = (picture.stride, picture.width * 4, picture.height)
+    unsafe picture.withBytes { bytes in
+      let bytes = unsafe Span(_unsafeElements: bytes)
+      guard stride > row else { return letters.append(base64: bytes.extracting(first: row * height)) }
+      // Rows with gaps between them are packed first: base64 goes on from row to row.
+      var packed: [UInt8] = []
+      packed.reserveCapacity(row * height)
+      for start in Swift.stride(from: 0, to: stride * height, by: stride) {
+        for index in start..<(start + row) { packed.append(bytes[index]) }
+      }
+      letters.append(base64: packed.span)
+    }
+  }
+}
+
+/// The text that libchafa makes of pictures; the library is open.
+enum ChafaText {
+  static func halfBlocks(of picture: borrowing DecodedPicture, in cells: CellSize, _ colours: imgctl_colours) -> [UInt8]
+  {
+    unsafe text(of: picture) { picture in
+      unsafe imgctl_half_blocks(picture, CInt(cells.columns), CInt(cells.rows), colours)
+    }
+  }
+
+  static func sixels(of picture: borrowing DecodedPicture) -> [UInt8] {
+    unsafe text(of: picture) { unsafe imgctl_sixels($0) }
+  }
+
+  private static func text(of picture: borrowing DecodedPicture, _ draw: (imgctl_picture) -> imgctl_text) -> [UInt8] {
+    unsafe picture.withBytes { bytes in
+      let lent = unsafe imgctl_picture(
+        pixels: bytes.baseAddress, width: CInt(picture.width), height: CInt(picture.height),
+        stride: CInt(picture.stride))
+      let text = unsafe draw(lent)
+      defer { unsafe imgctl_free_text(text) }
+      let letters = unsafe UnsafeRawBufferPointer(start: text.bytes, count: text.count)
+      return unsafe Array(letters)
+    }
+  }
+}
+
+/// How many colours a picture is drawn in. For a picture they are not a decoration: it keeps them when its text goes
+/// into a file, too.
+struct ColourDepth {
+  let value: imgctl_colours
+
+  init(_ wish: Manner.Colour, _ environment: [String: String]) {
+    let terminal = environment["TERM"] ?? ""
+    let isPlain = terminal == "dumb" || !(environment["NO_COLOR"] ?? "").isEmpty
+    value =
+      switch wish {
+      case .never: IMGCTL_NO_COLOURS
+      case .auto where isPlain: IMGCTL_NO_COLOURS
+      case .auto, .always: Self.depth(of: terminal, environment["COLORTERM"] ?? "")
+      }
+  }
+
+  private static func depth(of terminal: String, _ colours: String) -> imgctl_colours {
+    if colours == "truecolor" || colours == "24bit" || terminal.hasSuffix("-direct") || terminal == "xterm-kitty" {
+      return IMGCTL_MILLIONS_OF_COLOURS
+    }
+    // Without a name the text goes into a file that is shown on a terminal later.
+    return terminal.hasSuffix("-256color") || terminal.isEmpty ? IMGCTL_256_COLOURS : IMGCTL_16_COLOURS
+  }
 }

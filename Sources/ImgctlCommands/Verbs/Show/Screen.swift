@@ -1,4 +1,6 @@
 import Glibc
+import ImgdSystem
+import ImgdWire
 
 /// The place where pictures are shown: its size, and what it can draw.
 struct Screen {
@@ -45,5 +47,176 @@ struct Screen {
     return PixelSize(
       width: max(1, Int(measures.ws_xpixel / measures.ws_col)),
       height: max(1, Int(measures.ws_ypixel / measures.ws_row)))
+  }
+}
+
+/// A size in pixels.
+struct PixelSize: Equatable {
+  var width: Int
+  var height: Int
+}
+
+/// A size in the cells of a terminal, each of which holds one letter.
+struct CellSize: Equatable {
+  var columns: Int
+  var rows: Int
+}
+
+/// The most columns and rows that the user grants to a picture.
+struct CellLimit: Equatable {
+  var columns: Int?
+  var rows: Int?
+
+  /// Reads `40x20`, `40x` or `x20`.
+  init(_ text: String?) throws(UsageProblem) {
+    guard let text else { return }
+    guard let (columns, rows) = SidesText.sides(of: text, within: 1...10_000) else {
+      throw UsageProblem("--size \(printable(text)) is not a number of columns and rows: write 40x20, 40x or x20")
+    }
+    self.columns = columns
+    self.rows = rows
+  }
+
+  /// Cuts a size to what is granted.
+  func applied(to size: CellSize) -> CellSize { CellSize(columns: columns ?? size.columns, rows: rows ?? size.rows) }
+}
+
+// A terminal answers a question as if its user typed the answer. So for as long as the answer takes, the terminal must
+// neither echo nor gather its input into lines; and what was typed before must not be taken for an answer.
+
+/// The question to a terminal: which pictures it can draw, and how large its cells are.
+enum TerminalQuery {
+  /// A terminal that does not answer is a slow or a simple one.
+  private static let patience = Duration.seconds(1)
+
+  /// Can it draw kitty's pictures? How large is a cell? What is it? All terminals answer the last question.
+  private static let question = "\u{1b}_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\u{1b}\\\u{1b}[16t\u{1b}[c"
+
+  /// Whether the terminal understands the question; one that does not would show it.
+  static func isUseful(in environment: [String: String]) -> Bool {
+    !["", "dumb", "linux"].contains(environment["TERM"] ?? "")
+  }
+
+  /// The answers; nil if there is no terminal to ask, or if the user is typing.
+  static func ask() -> TerminalReplies? {
+    guard let terminal = try? FileDescriptor(opening: "/dev/tty", O_RDWR | O_NOCTTY | O_NONBLOCK) else { return nil }
+    let signals = HeldSignals()
+    defer { signals.release() }
+    guard let before = settings(of: terminal), change(terminal, to: raw(before)) else { return nil }
+    defer { _ = change(terminal, to: before) }
+    guard typedAhead(at: terminal) == 0 else { return nil }
+    let bytes = Array(question.utf8)
+    guard unsafe write(terminal.number, bytes, bytes.count) == bytes.count else { return nil }
+    return answer(of: terminal)
+  }
+
+  private static func answer(of terminal: borrowing FileDescriptor) -> TerminalReplies {
+    var replies = TerminalReplies()
+    let deadline = Instant.current + patience
+    while !replies.isComplete, isReadable(terminal, until: deadline) {
+      // One at a time: what follows the last answer is the user's.
+      var byte: UInt8 = 0
+      guard unsafe read(terminal.number, &byte, 1) == 1 else { break }
+      replies.read(byte)
+    }
+    return replies
+  }
+
+  private static func isReadable(_ terminal: borrowing FileDescriptor, until deadline: Instant) -> Bool {
+    let left = (deadline - .current).milliseconds
+    guard left > 0 else { return false }
+    var interest = pollfd(fd: terminal.number, events: Int16(POLLIN), revents: 0)
+    return unsafe poll(&interest, 1, CInt(clamping: left)) > 0
+  }
+
+  private static func settings(of terminal: borrowing FileDescriptor) -> termios? {
+    var settings = termios()
+    return unsafe tcgetattr(terminal.number, &settings) == 0 ? settings : nil
+  }
+
+  /// Changes the settings at once, and discards nothing that was typed.
+  private static func change(_ terminal: borrowing FileDescriptor, to settings: termios) -> Bool {
+    var settings = settings
+    return unsafe tcsetattr(terminal.number, TCSANOW, &settings) == 0
+  }
+
+  private static func raw(_ settings: termios) -> termios {
+    var settings = settings
+    settings.c_lflag &= ~tcflag_t(ICANON | ECHO)
+    return settings
+  }
+
+  private static func typedAhead(at terminal: borrowing FileDescriptor) -> Int {
+    var count: CInt = 0
+    return unsafe ioctl(terminal.number, UInt(FIONREAD), &count) == 0 ? Int(count) : 0
+  }
+}
+
+/// Holds back signals that would end or stop the program before the terminal has its settings back; they arrive later.
+private struct HeldSignals {
+  private let before: sigset_t
+
+  init() {
+    var held = sigset_t()
+    unsafe sigemptyset(&held)
+    for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP] { unsafe sigaddset(&held, number) }
+    var before = sigset_t()
+    unsafe pthread_sigmask(SIG_BLOCK, &held, &before)
+    self.before = before
+  }
+
+  func release() {
+    var before = before
+    unsafe pthread_sigmask(SIG_SETMASK, &before, nil)
+  }
+}
+
+/// The answers of a terminal, read byte by byte.
+struct TerminalReplies: Equatable {
+  /// Longer than any answer.
+  private static let longest = 256
+  private static let escape: UInt8 = 0x1b
+
+  private(set) var hasKittyPictures = false
+  private(set) var hasSixels = false
+  /// The size of a cell in pixels.
+  private(set) var cell: PixelSize?
+  /// Whether the answer to the last question has come.
+  private(set) var isComplete = false
+  /// The bytes of an answer that has begun.
+  private var sequence: [UInt8] = []
+
+  mutating func read(_ byte: UInt8) {
+    if sequence.isEmpty, byte != Self.escape { return }
+    sequence.append(byte)
+    switch sequence.count > 1 ? sequence[1] : 0 {
+    case UInt8(ascii: "["):
+      // The final byte of a control sequence.
+      if sequence.count > 2, 0x40...0x7e ~= byte { readSequence(endingIn: byte) }
+    case UInt8(ascii: "_"): if byte == UInt8(ascii: "\\"), sequence[sequence.count - 2] == Self.escape { endOfString() }
+    case 0: return
+    default: sequence = []
+    }
+    if sequence.count > Self.longest { sequence = [] }
+  }
+
+  /// `ESC [ 6 ; height ; width t`, or `ESC [ ? number ; ... c`, where 4 among the numbers means sixels.
+  private mutating func readSequence(endingIn final: UInt8) {
+    defer { sequence = [] }
+    let text = String(decoding: sequence.dropFirst(2).dropLast(), as: UTF8.self)
+    let numbers = text.drop { $0 == "?" }.split(separator: ";").map { Int($0) ?? -1 }
+    if final == UInt8(ascii: "t"), numbers.count == 3, numbers[0] == 6, 1...1000 ~= numbers[1], 1...1000 ~= numbers[2] {
+      cell = PixelSize(width: numbers[2], height: numbers[1])
+    } else if final == UInt8(ascii: "c"), text.hasPrefix("?") {
+      hasSixels = numbers.dropFirst().contains(4)
+      isComplete = true
+    }
+  }
+
+  /// `ESC _ G i=31 ; OK ESC \`
+  private mutating func endOfString() {
+    let text = String(decoding: sequence.dropFirst(2).dropLast(2), as: UTF8.self)
+    if text.hasPrefix("Gi=31"), text.hasSuffix(";OK") { hasKittyPictures = true }
+    sequence = []
   }
 }

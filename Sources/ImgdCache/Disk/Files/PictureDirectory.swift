@@ -128,3 +128,112 @@ package final class PictureDirectory: Sendable {
     }
   }
 }
+
+/// The outcome of an attempt to open a picture.
+package enum OpenAnswer: ~Copyable, Sendable {
+  /// The file is open; `stamp` is the stamp of its status.
+  case file(FileDescriptor, stamp: UInt64)
+  case missing
+  /// It is not what was stored; the text says why not.
+  case damaged(String)
+  /// The call was not allowed to wait, and the kernel would have to ask the disk.
+  case wouldWait
+  case failed(SystemFailure)
+
+  /// Interprets a failure to open a picture.
+  init(_ failure: SystemFailure) {
+    self =
+      switch failure.errno {
+      case ENOENT: .missing
+      case EAGAIN: .wouldWait
+      case ELOOP, EXDEV: .damaged("there is a symbolic link in its place or on the way to it")
+      case ENOTDIR, EISDIR: .damaged("there is something else on the way to it")
+      case ENXIO, ENODEV: .damaged("it is not a regular file")
+      case EACCES: .damaged("it may not be read")
+      default: .failed(failure)
+      }
+  }
+}
+
+/// The outcome of a look at a picture's file.
+package enum CheckAnswer: Sendable {
+  case sound, missing, damaged
+  /// It has the length that was stored, but its bytes have not been compared since it was last changed.
+  case unknown
+  /// The kernel would have to wait for the disk to find out.
+  case wouldWait
+}
+
+extension FileStatus {
+  /// Why a file is not the picture of `count` bytes that was stored, as far as its status tells.
+  func damage(expecting count: Int) -> String? {
+    if kind != .regular { return "it is not a regular file" }
+    if owner != geteuid() { return "it belongs to user \(owner)" }
+    if isWritableByOthers { return "others may write to it" }
+    if size != count { return "it has \(size) bytes instead of \(count)" }
+    return nil
+  }
+}
+
+/// The subdirectories that the writer has open, in which it gives files their names and removes them.
+///
+/// Each is looked up once, and not for every picture. All are looked up anew when somebody else may have
+/// changed the directories, since a path may lead elsewhere then.
+package final class PictureShelves {
+  private final class Shelf {
+    let directory: Directory
+    init(_ directory: consuming Directory) { self.directory = directory }
+  }
+
+  private let pictures: PictureDirectory
+  private var shelves = [Shelf?](repeating: nil, count: Subdirectory.count)
+  /// The number of disturbances when they were opened.
+  private var disturbanceCount: UInt32 = 0
+
+  package init(_ pictures: PictureDirectory) { self.pictures = pictures }
+
+  func letGo() { for number in shelves.indices { shelves[number] = nil } }
+
+  /// Gives a file its name; a name that is taken is not replaced (`EEXIST`).
+  package func link(_ prepared: borrowing PreparedFile, as file: PictureFile) throws(SystemFailure) {
+    if let shelf = known(file.subdirectory) {
+      do throws(SystemFailure) { return try shelf.directory.link(prepared.descriptor, as: file.name) } catch {
+        // The subdirectory was removed.
+        guard error.errno == ENOENT else { throw error }
+      }
+    }
+    let shelf = Shelf(try pictures.claim(file.subdirectory))
+    keep(shelf, as: file.subdirectory)
+    try shelf.directory.link(prepared.descriptor, as: file.name)
+  }
+
+  /// Removes a picture; it is no error if the picture is already gone.
+  func remove(_ file: PictureFile) throws(SystemFailure) {
+    guard let shelf = try find(file.subdirectory) else { return }
+    do { try shelf.directory.remove(file.name) } catch {
+      switch error.errno {
+      case ENOENT: return
+      case EISDIR: try shelf.directory.setAside(file.name)  // not ours, things may be in it
+      default: throw error
+      }
+    }
+  }
+
+  private func known(_ number: Int) -> Shelf? {
+    let count = pictures.disturbanceCount
+    if count != disturbanceCount { letGo() }
+    disturbanceCount = count
+    return shelves[number]
+  }
+
+  private func find(_ number: Int) throws(SystemFailure) -> Shelf? {
+    if let shelf = known(number) { return shelf }
+    guard let found = try pictures.subdirectory(number) else { return nil }
+    let shelf = Shelf(found)
+    keep(shelf, as: number)
+    return shelf
+  }
+
+  /// Keeps a subdirectory open unless descriptors are short: then others need them more.
+  private func keep(_ shelf: Shelf, as number: Int) { shelves[number] = shelf.directory.takesReserve ? nil : shelf }
+}

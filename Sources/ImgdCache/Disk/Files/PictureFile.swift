@@ -76,3 +76,128 @@ private func plainNumber(_ digits: some Collection<UInt8>) -> UInt32? {
   guard digits.first != UInt8(ascii: "0") || digits.count == 1 else { return nil }
   return lowerHex(digits).flatMap { UInt32(exactly: $0) }
 }
+
+/// The directories that the pictures are spread over, each known by a number.
+///
+/// The first two digits of a digest name one: with a million pictures there are 4,000 in each. More directories
+/// would make an empty cache expensive: most of its first pictures would need a new one.
+package enum Subdirectory {
+  /// How many there are.
+  package static let count = 256
+
+  /// The name of a subdirectory in the directory of the layout, such as `ab`.
+  static func name(_ number: Int) -> String { (number < 16 ? "0" : "") + String(number, radix: 16) }
+
+  /// The lowest and the highest digest of files that belong in a subdirectory.
+  static func digests(_ number: Int) -> (first: KeyDigest, last: KeyDigest) {
+    let first = UInt64(number) << 56
+    return (KeyDigest(high: first, low: 0), KeyDigest(high: first | 0xFF_FFFF_FFFF_FFFF, low: .max))
+  }
+
+  /// The number of the subdirectory in which a digest's files belong.
+  static func number(of digest: KeyDigest) -> Int { Int(digest.high >> 56) }
+}
+
+/// The files in one of the subdirectories.
+package struct SubdirectoryContents: Sendable {
+  package let pictures: [PictureFile]
+  /// How many things in it are not pictures of ours; they are left alone.
+  package let foreign: Int
+}
+
+/// What an image keeps of its file on disk, which may have gone in the meantime.
+package final class StoredFile {
+  let place: Int
+  /// The generation of its index: another index gives the same numbers to other entries.
+  let generation: Int
+  /// The directory that has all files; they share one copy of this text.
+  private let directory: String
+  private let file: PictureFile
+  /// The term in which it was last lent (`DiskLending`); 0 if it was not lent yet.
+  var term = 0
+  /// The end of an answer that tells the path, encoded by the daemon.
+  private var ending: [UInt8]?
+
+  init(_ file: PictureFile, in directory: String, place: Int, generation: Int) {
+    self.file = file
+    self.directory = directory
+    self.place = place
+    self.generation = generation
+  }
+
+  var number: UInt32 { file.number }
+
+  /// Its path, put together for each call: few pictures are asked for by path, and the ending of their answers is kept.
+  package var path: String { file.path(in: directory) }
+
+  /// A rough figure that includes the ending, whether or not it has one yet.
+  var cost: Int { 256 }
+
+  /// The daemon's encoding of the path, made once.
+  package func ending(orElse encode: (String) -> [UInt8]) -> [UInt8] {
+    if let ending { return ending }
+    let encoded = encode(path)
+    ending = encoded
+    return encoded
+  }
+}
+
+/// Finds the files of entries in the directory that is open.
+final class DiskFiles {
+  /// The open directory; nil while there is none that can be used.
+  private(set) var directory: DiskDirectory?
+  /// The text with which all paths begin; all images share one copy of it.
+  private var layoutPath = ""
+
+  private let index: DiskIndex
+  private let threads: DiskThreads
+  /// The endings of file names, by the number of the format.
+  private let suffixes: [String]
+
+  init(index: DiskIndex, threads: DiskThreads, suffixes: [String]) {
+    self.index = index
+    self.threads = threads
+    self.suffixes = suffixes
+  }
+
+  var isOpen: Bool { directory != nil }
+
+  func enter(_ directory: DiskDirectory) {
+    self.directory = directory
+    layoutPath = directory.layoutPath
+  }
+
+  func leave() { directory = nil }
+
+  func suffix(of facts: ImageFacts) -> String { suffixes[Int(facts.format)] }
+
+  /// Whether a picture has a format of this version; a later version may have stored others.
+  func knows(_ facts: ImageFacts) -> Bool { suffixes.indices.contains(Int(facts.format)) }
+
+  func file(of entry: DiskEntry) -> PictureFile? {
+    PictureFile(digest: entry.digest, number: entry.number, suffix: suffix(of: entry.facts))
+  }
+
+  func path(of entry: DiskEntry) -> String? {
+    guard directory != nil, let file = file(of: entry) else { return nil }
+    return file.path(in: layoutPath)
+  }
+
+  func name(of entry: DiskEntry) -> String { file(of: entry)?.name ?? entry.digest.hex }
+
+  /// What the image of an entry keeps of its file.
+  func stored(_ entry: DiskEntry, at place: Int) -> StoredFile? {
+    guard directory != nil, let file = file(of: entry) else { return nil }
+    return StoredFile(file, in: layoutPath, place: place, generation: threads.generation)
+  }
+
+  /// Whether the entry of a file that an image has kept is still there.
+  func holds(_ file: StoredFile) -> Bool {
+    file.generation == threads.generation && index.holds(file.number, at: file.place)
+  }
+
+  /// The entry of a file that an image has kept, if it is still there.
+  func entry(of file: StoredFile) -> DiskEntry? {
+    file.generation == threads.generation ? index.entry(at: file.place, number: file.number) : nil
+  }
+}

@@ -1,9 +1,9 @@
-internal import ImgdSystem
-
 // Another program may change a file of the tier, by mistake or for some purpose of its own. A file is sound if its
 // bytes match the checksum, and stays so while it keeps the stamp that it had then. So each file is
 // read once in the life of a process, unless this process stored it, and again after somebody has changed it.
 // A look-up that hands out a path does not even ask for the stamp: the kernel reports which files were touched.
+
+internal import ImgdSystem
 
 /// Files that were stored by us or seen to be sound, and have not been touched by others since.
 final class VerifiedFiles: DiskPart {
@@ -198,5 +198,62 @@ final class VerifiedFiles: DiskPart {
       // Two changes within a tick of the kernel's clock have one stamp.
       index.setStamp(0, at: place)
     }
+  }
+}
+
+/// Notices when files of the tier are touched by others.
+///
+/// A file that was found sound counts as sound until it or a directory above it is touched. So a
+/// file that is lent a thousand times is looked at once, and yet no client gets the path of one that
+/// has gone.
+final class SubdirectoryWatch {
+  enum Event {
+    case touched(PictureFile)
+    /// More than one file may be affected, or it is unknown which.
+    case everything
+  }
+
+  private let directory: DiskDirectory
+  private let watch: DirectoryWatch
+  private var watched: Set<Int> = []
+  private var areSubdirectories: Set<CInt> = []
+
+  /// Nil if nothing can be watched: then every file is looked at every time.
+  init?(_ directory: DiskDirectory) {
+    // The index and the nameless files of new pictures lie in these directories, and it is we who write them.
+    guard let watch = try? DirectoryWatch(), (try? watch.add(directory.path, noticesWriting: false)) != nil,
+      (try? watch.add(directory.layoutPath, noticesWriting: false)) != nil
+    else { return nil }
+    self.directory = directory
+    self.watch = watch
+  }
+
+  /// Watches a subdirectory from now on; false when that is impossible.
+  func cover(_ subdirectory: Int) -> Bool {
+    if watched.contains(subdirectory) { return true }
+    let path = directory.layoutPath + "/" + Subdirectory.name(subdirectory)
+    guard let number = try? watch.add(path) else { return false }
+    watched.insert(subdirectory)
+    areSubdirectories.insert(number)
+    return true
+  }
+
+  /// What others have done to the files since the last call.
+  func events() -> [Event] {
+    watch.events().compactMap { event in
+      // The daemon itself writes the index.
+      if event.name?.hasPrefix("index.db") == true { return nil }
+      guard let number = event.directory, areSubdirectories.contains(number), let name = event.name else {
+        forget()
+        return .everything
+      }
+      return PictureFile(name: name).map { .touched($0) }
+    }
+  }
+
+  /// Forgets the subdirectories, which may have been replaced: each is watched again when it is needed.
+  private func forget() {
+    watched = []
+    areSubdirectories = []
   }
 }

@@ -56,3 +56,259 @@ enum FleetCodec {
     return FleetPurge(orders[0].filter, isSoft: orders[0].isSoft, askedAt: orders[0].askedAt, nonce: nonce)
   }
 }
+
+/// A place in the log of purges that all hosts of a fleet read.
+package struct FleetPosition: Hashable, Sendable {
+  /// Which life of the server's data this is: the number changes when the server is emptied.
+  package let generation: UInt64
+  /// The number of the last purge up to here; 0 before the first one.
+  package let number: UInt64
+  /// The random number of that purge: a log with another history has another number here.
+  package let nonce: UInt64
+
+  package init(generation: UInt64, number: UInt64, nonce: UInt64) {
+    self.generation = generation
+    self.number = number
+    self.nonce = nonce
+  }
+}
+
+/// A purge for all hosts of a fleet.
+package struct FleetPurge: Sendable, Equatable {
+  package let filter: PurgeFilter
+  /// Whether entries are only marked as stale.
+  package let isSoft: Bool
+  /// In seconds since 1970, by the clock of this machine; the filter's ages count back from here.
+  package let askedAt: Int64
+  /// A random number that tells purges apart.
+  package let nonce: UInt64
+
+  package init(_ filter: PurgeFilter, isSoft: Bool, askedAt: Int64, nonce: UInt64) {
+    self.filter = filter
+    self.isSoft = isSoft
+    self.askedAt = askedAt
+    self.nonce = nonce
+  }
+}
+
+/// The notes about the fleet on their way to the index file.
+///
+/// Changes that come while the writer is busy with earlier ones go with the next commit, so that a thousand purges
+/// do not cost a thousand commits. What the disk refuses is not held: the owner of the notes is told when the disk
+/// works again, and stores all of them anew.
+final class StoredFleetNotes: DiskPart {
+  /// How many changes may wait for a slow disk; with more, they are dropped and all notes are written again later.
+  private static let mostWaiting = 20_480
+
+  /// Set once by the composition of the daemon.
+  var onNews: (FleetNotes.News) -> Void = { _ in }
+
+  let ground: DiskGround
+  private var changes = FleetChanges()
+  /// Told whether the purges among the changes have been written.
+  private var waiting: [(Bool) -> Void] = []
+  private var (inFlight, bytesInFlight) = (0, 0)
+  /// Whether something was not written.
+  private var isBehind = false
+
+  init(_ ground: DiskGround) { self.ground = ground }
+
+  /// The memory that they take, roughly.
+  var heldBytes: Int { changes.heldBytes + bytesInFlight }
+
+  // MARK: Changes
+
+  func keep(_ position: FleetPosition) {
+    changes.keep(position)
+    send()
+  }
+
+  func keep(_ purge: FleetPurge, then: @escaping (Bool) -> Void) {
+    changes.keep(purge)
+    waiting.append(then)
+    send()
+  }
+
+  /// Keeps purges in place of all that were kept before.
+  func keep(inPlaceOfAll purges: [FleetPurge], then: @escaping (Bool) -> Void) {
+    changes.dropAll()
+    for purge in purges { changes.keep(purge) }
+    waiting.append(then)
+    send()
+  }
+
+  func drop(_ nonce: UInt64) {
+    changes.drop(nonce)
+    send()
+  }
+
+  // MARK: Sending
+
+  private var mayWrite: Bool { health.state == .ok || health.isOpening }
+
+  private func send() {
+    guard mayWrite, changes.count <= Self.mostWaiting else { return giveUp() }
+    // Changes that come meanwhile go with the next commit.
+    if inFlight == 0 { sendAll() }
+  }
+
+  private func giveUp() {
+    (changes, isBehind) = (FleetChanges(), true)
+    tell(takeWaiting(), false)
+  }
+
+  /// Sends all changes at once, for a job that has to come after them.
+  func sendAll() {
+    guard !changes.isEmpty else { return }
+    let (batch, told) = (changes, takeWaiting())
+    changes = FleetChanges()
+    inFlight += 1
+    bytesInFlight += batch.heldBytes
+    threads.order(
+      { (disk) throws(DiskTrouble) in
+        try disk.commit { index throws(IndexProblem) in try batch.carryOut(in: index.fleet) }
+      },
+      then: { [unowned self] done in
+        inFlight -= 1
+        bytesInFlight -= batch.heldBytes
+        if done == nil { isBehind = true }
+        tell(told, done != nil)
+        if inFlight == 0 { goOn(isRefused: done == nil) }
+      })
+  }
+
+  private func goOn(isRefused: Bool) { if isBehind, !isRefused { catchUp() } else { send() } }
+
+  private func takeWaiting() -> [(Bool) -> Void] {
+    defer { waiting = [] }
+    return waiting
+  }
+
+  private func tell(_ waiting: [(Bool) -> Void], _ isKept: Bool) { for then in waiting { then(isKept) } }
+
+  // MARK: Life
+
+  /// Begins with an index that has been opened.
+  func begin(with notes: FleetNotes) {
+    isBehind = false
+    onNews(.read(notes))
+  }
+
+  /// Reports that no index could be opened.
+  func fail() { onNews(.unreadable) }
+
+  /// Goes on after the disk has refused something.
+  func resume() { if isBehind, inFlight == 0 { catchUp() } }
+
+  private func catchUp() {
+    isBehind = false
+    onNews(.incomplete)
+  }
+}
+
+/// Changes to the notes about the fleet, which the writer makes in one transaction.
+struct FleetChanges: Sendable {
+  private enum Change {
+    case keep(FleetPurge)
+    case drop(UInt64)
+  }
+
+  /// Whether all purges are removed before anything else is done.
+  private var takesAll = false
+  private var position: FleetPosition?
+  /// In the order in which they were asked for.
+  private var changes: [Change] = []
+  /// The bytes of the purges, roughly.
+  private var bytes = 0
+
+  var isEmpty: Bool { !takesAll && position == nil && changes.isEmpty }
+
+  /// How many changes to purges there are.
+  var count: Int { changes.count }
+
+  /// The memory that they take, roughly.
+  var heldBytes: Int { bytes + changes.count * 32 }
+
+  mutating func keep(_ position: FleetPosition) { self.position = position }
+
+  mutating func keep(_ purge: FleetPurge) {
+    changes.append(.keep(purge))
+    bytes += purge.filter.roughBytes
+  }
+
+  mutating func drop(_ nonce: UInt64) { changes.append(.drop(nonce)) }
+
+  mutating func dropAll() { (takesAll, changes, bytes) = (true, [], 0) }
+
+  /// Makes the changes, inside a transaction.
+  func carryOut(in rows: FleetRows) throws(IndexProblem) {
+    if takesAll { try rows.removeAll() }
+    for change in changes {
+      switch change {
+      case .keep(let purge): try rows.put(purge)
+      case .drop(let nonce): try rows.remove(nonce)
+      }
+    }
+    if let position { try rows.put(position) }
+  }
+}
+
+/// The tables of notes about the fleet: how far its log of purges is in force here, and the purges that are not
+/// in it yet.
+///
+/// Nothing else in the file refers to their rows, so a damaged one says nothing about any others.
+final class FleetRows {
+  /// The most rows of purges that are read: there are never more unless somebody else has written them.
+  static let mostRead = 10_240
+
+  private let connection: Connection
+  private let transactions: IndexTransactions
+
+  init(_ transactions: IndexTransactions) {
+    connection = transactions.connection
+    self.transactions = transactions
+  }
+
+  /// Everything that the tables hold.
+  func all() throws(IndexProblem) -> FleetNotes {
+    var notes = FleetNotes()
+    let record = try connection.statement(.fleetPosition).first { (row) throws(IndexProblem) in try row.blob() }
+    notes.position = record.flatMap { FleetCodec.position($0) }
+    let statement = try connection.statement(.fleetPurges)
+    statement.bind(Self.mostRead)
+    let purges = try statement.all { (row) throws(IndexProblem) in
+      let nonce = try row.bits()
+      return FleetCodec.purge(try row.blob(), nonce: nonce)
+    }
+    notes.purges = purges.compactMap(\.self)
+    notes.damaged = purges.count - notes.purges.count
+    return notes
+  }
+
+  func put(_ position: FleetPosition) throws(IndexProblem) {
+    try transactions.expectWriting()
+    let statement = try connection.statement(.writeFleetPosition)
+    statement.bind(blob: FleetCodec.encode(position))
+    try statement.run()
+  }
+
+  /// Adds a purge after the others, or in place of its earlier row.
+  func put(_ purge: FleetPurge) throws(IndexProblem) {
+    try transactions.expectWriting()
+    let statement = try connection.statement(.writeFleetPurge)
+    statement.bind(purge.nonce)
+    statement.bind(blob: FleetCodec.encode(purge))
+    try statement.run()
+  }
+
+  /// Removes the purge with a nonce, if there is one.
+  func remove(_ nonce: UInt64) throws(IndexProblem) {
+    try transactions.expectWriting()
+    try connection.run(.removeFleetPurge, nonce)
+  }
+
+  func removeAll() throws(IndexProblem) {
+    try transactions.expectWriting()
+    try connection.statement(.removeFleetPurges).run()
+  }
+}

@@ -1,3 +1,6 @@
+internal import CSQLite
+import Glibc
+
 /// The index file of the disk tier: which entries there are, under which names, and what has to be removed.
 ///
 /// A connection belongs to one thread. The writer has the one that may write; a reader has a second
@@ -69,4 +72,152 @@ package final class IndexFile {
 
   /// Begins to look for the entries that several removals cover, in one pass.
   func scan(_ orders: [RemovalOrder]) throws(IndexProblem) -> IndexScan { try IndexScan(orders, in: connection) }
+}
+
+/// The index file as a name in its directory.
+enum IndexPlace {
+  /// Refuses anything that is not a file of our own, or makes a missing file; returns whether it made one. No other
+  /// user can read it, since it holds URLs; SQLite gives its other files the same permissions.
+  ///
+  /// An existing file is only looked at by name. Opening and closing it here would release the locks
+  /// of a connection that this process has already.
+  static func prepare(_ path: String, creating: Bool) throws(IndexProblem) -> Bool {
+    var status = stat()
+    guard unsafe lstat(path, &status) != 0 else {
+      try judge(status, path, securing: creating)
+      return false
+    }
+    guard errno == ENOENT else { throw .call("lstat", path) }
+    if creating { try create(path) }
+    return creating
+  }
+
+  private static func judge(_ status: stat, _ path: String, securing: Bool) throws(IndexProblem) {
+    guard status.st_mode & S_IFMT == S_IFREG else { throw .damaged("\(path) is no plain file") }
+    guard status.st_uid == geteuid() else { throw .damaged("\(path) belongs to another user") }
+    // SQLite would take such a file for an empty one.
+    guard status.st_size != 1 else { throw .damaged("\(path) has a single byte") }
+    guard securing, status.st_mode & 0o7777 != rights else { return }
+    guard unsafe chmod(path, rights) == 0 else { throw .call("chmod", path) }
+  }
+
+  private static func create(_ path: String) throws(IndexProblem) {
+    let file = unsafe open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, rights)
+    guard file >= 0 else { throw .call("create", path) }
+    Glibc.close(file)
+  }
+
+  private static let rights: mode_t = 0o600
+
+  /// Moves an unusable index out of the way, replacing one that was set aside earlier. No connection
+  /// may have it open.
+  ///
+  /// The file itself goes first: SQLite discards a log without its file when a new file begins.
+  static func setAside(path: String) throws(IndexProblem) {
+    for part in ["", "-wal", "-shm"] {
+      let aside = path + ".aside" + part
+      if unsafe Glibc.remove(aside) != 0, errno != ENOENT { throw .call("remove", aside) }
+      if unsafe rename(path + part, aside) != 0, errno != ENOENT { throw .call("rename", path + part) }
+    }
+  }
+}
+
+/// The steps of opening an index file after the connection to it.
+struct IndexOpening {
+  private let connection: Connection
+
+  init(_ connection: Connection) { self.connection = connection }
+
+  /// Prepares for reading, and returns whether the last writer closed the file properly.
+  func toRead() throws(IndexProblem) -> Bool {
+    try IndexSchema.verify(connection)
+    // No mapping: a mapped file that is cut short would end the process.
+    for text in ["mmap_size = 0", "cache_size = -2048", "query_only = ON"] { try connection.execute("PRAGMA \(text)") }
+    return try isClean()
+  }
+
+  /// Makes the tables if there are none, and marks the file as in use; returns whether the last
+  /// writer closed it properly.
+  func toWrite(isNew: Bool) throws(IndexProblem) -> Bool {
+    let isBlank = try IndexSchema.isBlank(connection)
+    if !isBlank { try IndexSchema.verify(connection) }
+    try connection.expectWritable()
+    try tune()
+    if isBlank { try IndexSchema.create(in: connection, isClean: isNew) }
+    let wasClean = try isClean()
+    if wasClean { try mark(clean: false) }
+    try connection.execute("PRAGMA synchronous = NORMAL")
+    return wasClean
+  }
+
+  func mark(clean: Bool) throws(IndexProblem) {
+    let statement = try connection.statement(.writeClean)
+    statement.bind(clean ? 1 : 0)
+    try statement.run()
+  }
+
+  private func tune() throws(IndexProblem) {
+    guard try connection.word("journal_mode = WAL") == "wal" else {
+      throw .storage(code: SQLITE_IOERR, systemErrno: 0, "no log can be kept beside it")
+    }
+    for text in [
+      "synchronous = FULL", "mmap_size = 0", "cache_size = -8192", "temp_store = MEMORY",
+      // Some builds overwrite what was removed with zeros, which writes every page once more.
+      "secure_delete = OFF", "cell_size_check = ON", "wal_autocheckpoint = 1000", "journal_size_limit = 16777216",
+    ] { try connection.execute("PRAGMA \(text)") }
+  }
+
+  private func isClean() throws(IndexProblem) -> Bool {
+    let statement = try connection.statement(.readClean)
+    defer { statement.reset() }
+    guard try statement.step() else { throw .damaged("it has no state") }
+    return try statement.integer(UInt8.self) == 1
+  }
+}
+
+/// Why the index file could not be used, by what can be done about it.
+package enum IndexProblem: Error, Sendable, CustomStringConvertible {
+  /// It holds something that this program never writes: nothing in it can be trusted, so start over.
+  case damaged(String)
+  /// A later version wrote it, in the layout with this number.
+  case fromTheFuture(Int)
+  /// Another process holds its lock; it may work later.
+  case busy
+  /// The record of one picture is too long to be kept; nothing is wrong with the file.
+  case tooLarge
+  /// The file system refused; the file may be whole. `code` is SQLite's extended result code.
+  case storage(code: Int32, systemErrno: Int32, String)
+
+  package var description: String {
+    switch self {
+    case .damaged(let reason): "the index is damaged: \(reason)"
+    case .fromTheFuture(let version): "the index has layout \(version), and this version reads \(IndexSchema.version)"
+    case .busy: "the index is locked by another process"
+    case .tooLarge: "a record is larger than \(RecordCodec.mostBytes) bytes"
+    case .storage(_, let errno, let reason):
+      errno == 0
+        ? "the index cannot be used: \(reason)"
+        : "the index cannot be used: \(reason): \(unsafe String(cString: strerror(errno)))"
+    }
+  }
+
+  /// The problem that a result code of SQLite stands for.
+  init(code: Int32, systemErrno: Int32, reason: String) {
+    switch code & 0xFF {
+    case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL: self = .busy
+    // Our statements are right for our tables, so these codes point to other tables or rows.
+    case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_ERROR, SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_TOOBIG:
+      self = .damaged(reason)
+    // SQLite itself tells a full disk from other failures, but does not keep the system's number.
+    case SQLITE_FULL: self = .storage(code: code, systemErrno: ENOSPC, reason)
+    // Only these two leave a number of their own behind.
+    case SQLITE_IOERR, SQLITE_CANTOPEN: self = .storage(code: code, systemErrno: systemErrno, reason)
+    default: self = .storage(code: code, systemErrno: 0, reason)
+    }
+  }
+
+  /// A failed system call on the file, with the reason in `errno`.
+  static func call(_ name: String, _ path: String, errno code: Int32 = errno) -> IndexProblem {
+    .storage(code: SQLITE_IOERR, systemErrno: code, "\(name) \(path)")
+  }
 }

@@ -1,3 +1,5 @@
+internal import ImgdText
+
 /// Looks for the entries that a removal covers, part by part. Others may write in between, and entries that
 /// are stored in between are left alone.
 ///
@@ -26,5 +28,230 @@ package final class IndexSearch {
       if matches.count == mostFound { return (matches, examined + 1, false) }
     }
     return (matches, most, false)
+  }
+}
+
+/// The filter of a removal as one query, whose last column says whether the removal covers a row.
+///
+/// One condition leads, by its index; the others are checked for each row that it leads to. So no step
+/// of the query passes over many rows, and it can be carried out in parts. All values are bound.
+struct FilterQuery {
+  private(set) var text = ""
+  private var values: [Value] = []
+
+  private enum Value {
+    case number(Int64)
+    case text([UInt8])
+    case digest(KeyDigest)
+
+    /// The tag that stands for every tag.
+    static let every = Value.text(Array(EntryTags.every.utf8))
+  }
+
+  private struct Condition {
+    let text: String
+    let values: [Value]
+  }
+
+  private enum Table { case entry, picture, tag }
+
+  init(_ order: RemovalOrder) {
+    let filter = order.filter
+    var leads = Self.leads(filter)
+    let (lead, table) = leads.isEmpty ? (nil, .entry) : leads.removeFirst()
+    let asked = leads.map(\.condition) + Self.others(order)
+    let isMeant = (["true"] + asked.map(\.text)).joined(separator: " AND ")
+    text = "SELECT number, digest, allocated, \(isMeant) FROM "
+    switch table {
+    case .entry: text += lead == nil ? "entry NOT INDEXED" : "entry"
+    case .picture: text += "picture CROSS JOIN entry USING (number)"
+    case .tag: text += "tag CROSS JOIN entry USING (number)"
+    }
+    if table != .picture, filter.asksForNames { text += " CROSS JOIN picture USING (number)" }
+    if let lead { text += " WHERE " + lead.text }
+    values = asked.flatMap(\.values) + (lead?.values ?? [])
+  }
+
+  func bind(to statement: Statement) {
+    for value in values {
+      switch value {
+      case .number(let number): statement.bind(number)
+      case .text(let bytes): statement.bind(text: bytes)
+      case .digest(let digest): statement.bind(digest)
+      }
+    }
+  }
+
+  /// Conditions with an index, the one that leads to the fewest rows first.
+  private static func leads(_ filter: PurgeFilter) -> [(condition: Condition, table: Table)] {
+    var leads: [(condition: Condition, table: Table)] = []
+    if let digest = filter.digest { leads.append((Condition(text: "digest = ?", values: [.digest(digest)]), .entry)) }
+    if let url = filter.url { leads.append((equal("url", url.text), .picture)) }
+    if let tag = filter.tag { leads.append((leads.isEmpty ? isTag(tag) : hasTag(tag), .tag)) }
+    if let prefix = filter.prefix { leads.append((range("url", Array(prefix.utf8)), .picture)) }
+    if let host = filter.host {
+      let order = HostOrder(host)
+      let stored = Array(order.stored.utf8)
+      leads.append((order.isName ? range("host", stored) : equal("host", order.stored), .picture))
+    }
+    return leads
+  }
+
+  private static func others(_ order: RemovalOrder) -> [Condition] {
+    let filter = order.filter
+    var others: [Condition] = []
+    // But for its end, an address could look like a name that has been turned round.
+    if let host = filter.host, HostOrder(host).isName {
+      others.append(Condition(text: "substr(host, -1) = '.'", values: []))
+    }
+    if let identifier = filter.identifier { others.append(equal("ifnull(identifier, '')", identifier)) }
+    if let time = order.storedBefore { others.append(moment("stored_at < ?", time)) }
+    if let time = order.usedBefore { others.append(moment("last_access < ?", time)) }
+    if let time = order.staleAt { others.append(moment("fresh_until <= ?", time)) }
+    return others
+  }
+
+  private static func equal(_ column: String, _ value: String) -> Condition {
+    Condition(text: column + " = ?", values: [.text(Array(value.utf8))])
+  }
+
+  private static func isTag(_ tag: String) -> Condition {
+    Condition(text: "tag IN (?, ?)", values: [.text(Array(tag.utf8)), .every])
+  }
+
+  private static func hasTag(_ tag: String) -> Condition {
+    Condition(
+      text: "EXISTS (SELECT 1 FROM tag WHERE tag.tag IN (?, ?) AND tag.number = entry.number)",
+      values: [.text(Array(tag.utf8)), .every])
+  }
+
+  private static func range(_ column: String, _ prefix: [UInt8]) -> Condition {
+    guard let end = end(ofPrefix: prefix) else { return Condition(text: column + " >= ?", values: [.text(prefix)]) }
+    return Condition(text: "\(column) >= ? AND \(column) < ?", values: [.text(prefix), .text(end)])
+  }
+
+  private static func moment(_ text: String, _ time: Int64) -> Condition {
+    Condition(text: text, values: [.number(time)])
+  }
+}
+
+extension PurgeFilter {
+  fileprivate var asksForNames: Bool { url != nil || identifier != nil || prefix != nil || host != nil }
+}
+
+/// The form in which a host is stored, so that the hosts below it form a range: "www.example.org" is stored as
+/// "org.example.www.", and an address, below which there is nothing, unchanged.
+struct HostOrder {
+  /// The host in lower case.
+  let host: String
+  let stored: String
+  /// Whether there can be hosts below it.
+  let isName: Bool
+
+  init(_ host: String) {
+    let bytes = host.utf8.map(lowerCase)
+    isName = !Self.isAddress(bytes)
+    self.host = String(decoding: bytes, as: UTF8.self)
+    stored = isName ? turnedRound(bytes.dropLast(0)) + "." : self.host
+  }
+
+  init(stored: String) {
+    self.stored = stored
+    // Only a name that has been turned round ends with a dot.
+    isName = stored.utf8.last == dot
+    host = isName ? turnedRound(Array(stored.utf8).dropLast()) : stored
+  }
+
+  private static func isAddress(_ host: [UInt8]) -> Bool {
+    guard let first = host.first, let last = host.last else { return true }
+    return decimalValue(last) != nil || first == UInt8(ascii: "[") && last == UInt8(ascii: "]")
+  }
+}
+
+/// A host with its labels in reverse order.
+private func turnedRound(_ host: ArraySlice<UInt8>) -> String {
+  let labels = host.split(separator: dot, omittingEmptySubsequences: false)
+  return String(decoding: Array(labels.reversed().joined(separator: [dot])), as: UTF8.self)
+}
+
+private let dot = UInt8(ascii: ".")
+
+/// The first text after all those that begin with `prefix`, in the order of their bytes; nil if there is
+/// none.
+func end(ofPrefix prefix: [UInt8]) -> [UInt8]? {
+  var end = prefix
+  while end.last == 0xFF { end.removeLast() }
+  guard let last = end.popLast() else { return nil }
+  return end + [last + 1]
+}
+
+/// Looks for the entries that several removals cover in one pass over all entries, part by part.
+///
+/// This is for removals for which no index helps: each row is read once, and compared with each of them.
+final class IndexScan {
+  private let conditions: [Condition]
+  private let identifiers: [String?]
+  private let statement: Statement
+  private let asksForNames: Bool
+
+  init(_ orders: [RemovalOrder], in connection: Connection) throws(IndexProblem) {
+    conditions = orders.map { Condition($0) }
+    identifiers = orders.map(\.filter.identifier)
+    asksForNames = identifiers.contains { $0 != nil }
+    statement = try connection.prepare(
+      "SELECT number, digest, allocated, stored_at, last_access, fresh_until"
+        + (asksForNames
+          ? ", ifnull(identifier, '') FROM entry NOT INDEXED CROSS JOIN picture USING (number)"
+          : " FROM entry NOT INDEXED"))
+  }
+
+  /// Each removal's matches among the next `most` rows, and whether those rows were the last. It stops earlier
+  /// when there are `mostFound` matches.
+  func next(examining most: Int, finding mostFound: Int = .max) throws(IndexProblem) -> (
+    matches: [[IndexMatch]], isLast: Bool
+  ) {
+    var matches = [[IndexMatch]](repeating: [], count: conditions.count)
+    var found = 0
+    for _ in 0..<most where found < mostFound {
+      guard try statement.step() else { return (matches, true) }
+      let match = try statement.match()
+      let ages = try statement.ages()
+      let identifier = asksForNames ? try statement.text() : ""
+      for place in conditions.indices
+      where conditions[place].isMet(by: ages, number: match.number) && isNamed(identifier, place) {
+        matches[place].append(match)
+        found += 1
+      }
+    }
+    return (matches, false)
+  }
+
+  private func isNamed(_ identifier: String, _ place: Int) -> Bool {
+    identifiers[place].map { sameBytes($0, identifier) } ?? true
+  }
+}
+
+private struct Ages { let storedAt, lastAccess, freshUntil: Int64 }
+
+/// The limits that a removal sets to an entry's number and times.
+private struct Condition {
+  private let ceiling: UInt32
+  private let storedBefore, usedBefore, staleAt: Int64
+
+  init(_ order: RemovalOrder) {
+    ceiling = order.ceiling
+    storedBefore = order.storedBefore ?? .max
+    usedBefore = order.usedBefore ?? .max
+    staleAt = order.staleAt ?? .max
+  }
+
+  func isMet(by ages: Ages, number: UInt32) -> Bool {
+    number <= ceiling && ages.storedAt < storedBefore && ages.lastAccess < usedBefore && ages.freshUntil <= staleAt
+  }
+}
+
+extension Statement {
+  fileprivate func ages() throws(IndexProblem) -> Ages {
+    Ages(storedAt: try integer(), lastAccess: try integer(), freshUntil: try integer())
   }
 }

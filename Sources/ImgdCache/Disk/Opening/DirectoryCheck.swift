@@ -1,3 +1,5 @@
+internal import ImgdSystem
+
 /// Compares the files in the directory with their rows in the background, after a stop that was not clean.
 final class DirectoryCheck: DiskPart {
   private static let subdirectoriesAtOnce = 2
@@ -31,5 +33,45 @@ final class DirectoryCheck: DiskPart {
         for match in lost { index.remove(match.digest, number: match.number) }
         compare(from: end)
       })
+  }
+}
+
+/// Compares the files in the directory with their rows after a stop that was not clean: a power loss,
+/// unlike a kill, may have undone writes.
+struct DirectoryComparison {
+  private let disk: OpenDisk
+
+  init(_ disk: OpenDisk) { self.disk = disk }
+
+  /// Compares some of the subdirectories: files without a row are removed, and so are rows without a file.
+  /// Returns the rows that went.
+  func compare(_ subdirectories: Range<Int>) throws(DiskTrouble) -> [IndexMatch] {
+    var lost: [IndexMatch] = []
+    for number in subdirectories { lost += try compare(number) }
+    return lost
+  }
+
+  private func compare(_ number: Int) throws(DiskTrouble) -> [IndexMatch] {
+    let contents: SubdirectoryContents
+    do throws(SystemFailure) { contents = try disk.pictures.contents(ofSubdirectory: number) } catch {
+      throw DiskTrouble(error)
+    }
+    let named = try disk.read { index throws(IndexProblem) in try index.entries.matches(inSubdirectory: number) }
+    let rows = Dictionary(uniqueKeysWithValues: named.map { ($0.number, $0) })
+    var found: Set<UInt32> = []
+    for file in contents.pictures {
+      if rows[file.number]?.digest == file.digest {
+        found.insert(file.number)
+      } else if try !isPendingUnlink(file) {
+        try? disk.shelves.remove(file)
+      }
+    }
+    let lost = named.filter { !found.contains($0.number) }
+    if !lost.isEmpty { try EntryRemoval(disk).remove(lost.map(\.number), at: .max) }
+    return lost
+  }
+
+  private func isPendingUnlink(_ file: PictureFile) throws(DiskTrouble) -> Bool {
+    try disk.read { index throws(IndexProblem) in try index.unlinks.contains(file.number, file.digest) }
   }
 }

@@ -217,3 +217,75 @@ final class DiskRemovals: DiskPart {
     if let purge = work as? PurgeWork, purge.isAwaited { owed.add([purge]) } else { stalled.append(work) }
   }
 }
+
+/// Takes in purges as they are asked for. Pictures on their way to the disk are compared with `PurgeList`.
+final class DiskPurges: DiskPart {
+  let ground: DiskGround
+  private let stores: DiskStores
+  private let removals: DiskRemovals
+
+  init(_ ground: DiskGround, stores: DiskStores, removals: DiskRemovals) {
+    self.ground = ground
+    self.stores = stores
+    self.removals = removals
+  }
+
+  /// Removes entries that match, or marks them stale; `then` gets the outcome when it is durable.
+  ///
+  /// From this call on, no entry that matches is found.
+  func purge(_ filter: PurgeFilter, isSoft: Bool, then: @escaping (PurgeOutcome) -> Void) {
+    guard health.state != .off else { return then(.done(.none)) }
+    if !health.isUp, gate.isClosed { return gate.wait { [unowned self] in purge(filter, isSoft: isSoft, then: then) } }
+    if health.isUp {
+      reports.purge()
+      // The search finds those pictures that are stored by the time it looks.
+      stores.sendAll()
+    }
+    removals.remove(matching: filter, isSoft: isSoft, then: then)
+  }
+
+  /// Removes the image under a key, if there is one.
+  func remove(_ key: CacheKey) {
+    guard let digest = key.digest else { return }
+    if let place = index.place(of: digest) { removals.remove(place, of: digest) }
+    stores.drop(key)
+    // The file may have an entry that is not in memory yet.
+    if !index.isLoaded { purge(PurgeFilter(digest), isSoft: false) { _ in } }
+  }
+}
+
+/// Removes entries whose file is missing or damaged.
+final class DiskLosses: DiskPart {
+  let ground: DiskGround
+  private let removals: DiskRemovals
+
+  init(_ ground: DiskGround, removals: DiskRemovals) {
+    self.ground = ground
+    self.removals = removals
+  }
+
+  /// Looks whether the directory is in its place: nothing reports it when a directory above was moved. If it is not,
+  /// everything starts over.
+  func lookForDirectory() {
+    guard let directory = files.directory, !directory.isInPlace() else { return }
+    threads.report(.directoryIsGone)
+  }
+
+  /// Removes an entry whose file is missing. If the cache directory is missing too, everything
+  /// begins anew.
+  func missing(_ place: Int) {
+    removals.remove([place], as: .loss)
+    threads.order(
+      { (disk) throws(DiskTrouble) in disk.isInPlace },
+      then: { [unowned threads] isInPlace in
+        guard isInPlace == false else { return }
+        threads.report(.directoryIsGone)
+      })
+  }
+
+  /// Removes an entry whose file or row is not what was stored.
+  func damaged(_ place: Int, _ reason: String) {
+    reports.damaged("\(files.name(of: index[place])): \(reason)")
+    removals.remove([place], as: .loss)
+  }
+}

@@ -68,3 +68,135 @@ extension DiskPart {
   @inline(__always) var pending: PendingPurges { ground.pending }
   @inline(__always) var purges: PurgeList { ground.purges }
 }
+
+/// Counts the events of the tier, and passes on its news.
+final class DiskReports {
+  private(set) var counts = DiskCounts()
+  /// Set once by the composition of the daemon.
+  var onNews: (DiskNews) -> Void = { _ in }
+
+  func hit() { counts.hits += 1 }
+
+  func miss() { counts.misses += 1 }
+
+  func purge() { counts.purges += 1 }
+
+  func writeError() { counts.writeErrors += 1 }
+
+  func stored(isReplacement: Bool) { if isReplacement { counts.replacements += 1 } else { counts.insertions += 1 } }
+
+  func evicted(_ removal: Removal) {
+    counts.evictions += removal.entries
+    counts.evictedBytes += removal.bytes
+    onNews(.evicted(removal))
+  }
+
+  func damaged(_ description: String) {
+    counts.corrupt += 1
+    onNews(.damaged(description))
+  }
+}
+
+/// Holds questions back while an index is opened.
+final class DiskGate {
+  /// How many questions go on in one tick.
+  private static let mostAtOnce = 256
+
+  private let loop: EventLoop
+  private var closings = 0
+  private var waiting = Fifo<() -> Void>()
+
+  init(loop: EventLoop) { self.loop = loop }
+
+  var isClosed: Bool { closings > 0 }
+
+  func close() { closings += 1 }
+
+  /// Undoes one `close`; after the last one, everything that waited goes on.
+  func open() {
+    closings -= 1
+    goOn()
+  }
+
+  /// Runs an action once the gate has been opened.
+  func wait(_ action: @escaping () -> Void) { waiting.append(action) }
+
+  private func goOn() {
+    for _ in 0..<Self.mostAtOnce {
+      guard closings == 0, let action = waiting.popFirst() else { return }
+      action()
+    }
+    loop.nextTick { [unowned self] in goOn() }
+  }
+}
+
+/// Uses of entries, which are written to the index file later: a crash may lose the last seconds.
+///
+/// In a period of ten seconds each entry is written only once, and only a limited number of entries, so that
+/// the writer has time for other things however many pictures are asked for. The order in memory
+/// is right even for uses that are not written.
+final class UseLog {
+  private static let period = Duration.seconds(10)
+  /// How many uses are written at once: few enough for one step.
+  static let mostAtOnce = 16_384
+  /// How many entries' uses are noted in one period; further ones are not written.
+  static let mostInPeriod = 4 * mostAtOnce
+
+  private let index: DiskIndex
+  private let threads: DiskThreads
+  private let rules: DiskRules
+  private let loop: EventLoop
+  private var timer: Timer?
+  private var used: [(place: Int, number: UInt32)] = []
+  /// The number of the period, never 0, which stands for an entry whose use has not been noted.
+  private var number: UInt16 = 1
+  /// How many uses have been noted in this period.
+  private(set) var noted = 0
+
+  init(index: DiskIndex, threads: DiskThreads, rules: DiskRules, loop: EventLoop) {
+    self.index = index
+    self.threads = threads
+    self.rules = rules
+    self.loop = loop
+  }
+
+  /// Counts a use of the entry at a place.
+  func note(_ place: Int) {
+    index.use(place, at: rules.wall)
+    guard noted < Self.mostInPeriod, index.noteUse(place, in: number) else { return }
+    if timer == nil { begin() }
+    noted += 1
+    used.append((place, index[place].number))
+    if used.count >= Self.mostAtOnce { send() }
+  }
+
+  private func begin() {
+    timer = loop.schedule(after: Self.period) { [unowned self] in
+      timer = nil
+      noted = 0
+      write()
+    }
+  }
+
+  /// Has all noted uses written now, and begins a new period, so that later uses are noted again.
+  func write() {
+    number = number == .max ? 1 : number + 1
+    send()
+  }
+
+  private func send() {
+    let uses = takeUses()
+    guard !uses.isEmpty else { return }
+    threads.order { (disk) throws(DiskTrouble) in try disk.note(uses) }
+  }
+
+  /// Takes the uses that were noted but not written; they count as written from now on.
+  func takeUses() -> [Use] {
+    defer { used = [] }
+    return used.compactMap { place, number in
+      index.entry(at: place, number: number).map { (number, Int64($0.lastAccess)) }
+    }
+  }
+
+  func forget() { used = [] }
+}

@@ -1,3 +1,5 @@
+internal import ImgdSystem
+
 /// How much the tier may hold, and for how long.
 package struct DiskLimits: Sendable, Equatable {
   /// Entries are removed when the tier holds more than this.
@@ -62,5 +64,77 @@ extension DiskLimits {
     }
 
     var isOn: Bool { self != .bytes(0) && self != .percent(0) }
+  }
+}
+
+/// The limits in force, and the wall clock by which ages are counted.
+final class DiskRules {
+  private(set) var limits: DiskLimits
+  /// The length of a lease in whole seconds. It is kept because dividing a duration takes 128-bit arithmetic, and
+  /// every hit by path needs it.
+  private(set) var leaseSeconds: Int64
+
+  private let loop: EventLoop
+  private let wallAtStart: Int64
+  private let startedAt: Instant
+
+  init(_ limits: DiskLimits, loop: EventLoop, wall: Int64) {
+    self.limits = limits
+    leaseSeconds = limits.leaseSeconds
+    self.loop = loop
+    wallAtStart = wall
+    startedAt = loop.now
+  }
+
+  /// Wall time by the monotonic clock: setting the wall clock makes no entry younger or older.
+  var wall: Int64 { wallAtStart + (loop.now.nanoseconds - startedAt.nanoseconds) / 1_000_000_000 }
+
+  /// Takes new limits, but keeps the known size of the file system; returns whether anything has changed.
+  func replace(by limits: DiskLimits) -> Bool {
+    var limits = limits
+    limits.fileSystem = self.limits.fileSystem
+    defer { self.limits = limits }
+    leaseSeconds = limits.leaseSeconds
+    return limits != self.limits
+  }
+
+  /// Notes the size of the file system, which the capacity may depend on.
+  func note(fileSystem total: Int) { limits.fileSystem = total }
+
+  func isTooOld(_ entry: DiskEntry) -> Bool {
+    guard let maxAge = limits.maxAge else { return false }
+    return Int64(entry.storedAt) <= wall - maxAge.wholeSeconds
+  }
+}
+
+extension DiskLimits { fileprivate var leaseSeconds: Int64 { (lease.nanoseconds + 999_999_999) / 1_000_000_000 } }
+
+/// Finds out how large the file system is if the capacity is a share of it.
+///
+/// The writer asks, since a file system may be slow to answer. It asks when the directory is opened
+/// and at each reload: the file system may have been enlarged, or another one mounted.
+final class FileSystemSize: DiskPart {
+  let ground: DiskGround
+  private let eviction: DiskEviction
+
+  init(_ ground: DiskGround, eviction: DiskEviction) {
+    self.ground = ground
+    self.eviction = eviction
+  }
+
+  /// Asks for the size, and makes room if that makes the capacity smaller.
+  func look() {
+    guard rules.limits.allowance.asksForFileSystem else { return }
+    threads.order(
+      { (disk) throws(DiskTrouble) in
+        do throws(SystemFailure) { return try disk.pictures.freeSpace().total } catch {
+          throw disk.explained(DiskTrouble(error))
+        }
+      },
+      then: { [unowned self] total in
+        guard let total else { return }
+        rules.note(fileSystem: total)
+        eviction.trim()
+      })
   }
 }

@@ -1,3 +1,5 @@
+internal import CSQLite
+
 /// Everything that the disk tier consists of, put together.
 ///
 /// Each part has its own state and one verb, and uses the ground and parts that stand above it here. What goes the
@@ -76,5 +78,47 @@ final class DiskParts: DiskPart {
     uses.forget()
     removals.supersede()
     loads.cancel()
+  }
+}
+
+extension DiskParts {
+  /// An estimate for a picture on its way: its record and what belongs to it, without its bytes.
+  private static let record = 1_024
+  /// An estimate for a lease, in the table and in the queue of endings.
+  private static let lease = 48
+  private static let purge = 1_024
+
+  /// What the tier holds in memory, computed without passing over it.
+  var held: HeldBytes {
+    guard health.state != .off else { return HeldBytes() }
+    return HeldBytes(
+      index: index.heldBytes, stores: stores.bytes + stores.count * Self.record + fleet.heldBytes,
+      leases: leases.count * Self.lease,
+      removals: removals.numbersHeld * MemoryLayout<UInt32>.stride + pending.count * Self.purge,
+      database: Int(sqlite3_memory_used()))
+  }
+}
+
+/// Lets go of memory that the disk tier can do without.
+final class PageRelease: DiskPart {
+  let ground: DiskGround
+  private let stores: DiskStores
+  private var isUnderWay = false
+
+  init(_ ground: DiskGround, stores: DiskStores) {
+    self.ground = ground
+    self.stores = stores
+  }
+
+  /// Frees the pages of the index, and calls `done` when nothing is being stored any more:
+  /// until then, pictures that wait for the disk take memory.
+  func giveBack(then done: @escaping () -> Void) {
+    guard !isUnderWay else { return }
+    isUnderWay = true
+    // The writer gets to this after the batch that is being stored; the next batch has been sent by then.
+    threads.giveBack { [unowned self] in
+      isUnderWay = false
+      stores.isStoring ? giveBack(then: done) : done()
+    }
   }
 }

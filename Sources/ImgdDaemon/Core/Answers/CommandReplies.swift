@@ -1,11 +1,12 @@
+// The lines that every command ends with.
+
 import ImgdCache
+import ImgdPicture
 import ImgdProgram
 import ImgdSystem
+import ImgdText
 import ImgdTransfer
 import ImgdWire
-import ImgdText
-
-// The lines that every command ends with.
 
 extension ReplyPlace {
   /// Ends a command successfully, with the fields that `content` adds.
@@ -58,4 +59,215 @@ extension JSONWriter {
       }
     }
   }
+}
+
+/// An answer with a list, made in steps and written when it is whole: lines that other requests of the
+/// client get meanwhile must not come between.
+///
+/// It ends with a cursor where it would be longer than what a client may leave unread.
+final class ListAnswer {
+  private let client: ReplyPlace
+  private let mostBytes: Int
+  private var line = JSONWriter()
+  private var left: Int
+
+  init(_ name: StaticString, of page: PageRequest, id: RequestID, to client: ReplyPlace) {
+    self.client = client
+    mostBytes = client.limits.unsentOutput
+    left = page.limit
+    ReplyEncoder.begin(id: id, ok: true, into: &line)
+    line.beginArray(name)
+  }
+
+  /// How many elements there is still room for.
+  var room: Int { line.bytes.count < mostBytes ? left : 0 }
+
+  func add(_ describe: (inout JSONWriter) -> Void) {
+    left -= 1
+    line.object(describe)
+  }
+
+  /// Writes the answer; `cursor` is where the next page begins, nil at the end of the list.
+  func finish(cursor: String?) {
+    line.endArray()
+    line.field("cursor", cursor)
+    ReplyEncoder.end(into: &line)
+    client.write { [line] in $0.bytes.append(contentsOf: line.bytes) }
+  }
+}
+
+// The errors with which the daemon itself answers, with the wrong value and what would be right.
+
+extension WireError {
+  static let shuttingDown = WireError(
+    .shuttingDown, "the daemon is stopping and accepts no new requests: connect again in a moment")
+
+  /// The same error, answered from the cache without asking the origin.
+  func asCached(age: Int, isStale: Bool = false) -> WireError {
+    var details = details + [.init("cached", true), .init("age", .integer(Int64(age)))]
+    if isStale { details.append(.init("stale", true)) }
+    return WireError(code, message, details: details, retryable: isRetryable)
+  }
+
+  static let confirmedForClient = WireError(
+    .httpStatus, "the origin answered 304 to a conditional header of the request, and sent no picture",
+    details: ["status": 304])
+
+  static func of(_ problem: URLProblem) -> WireError {
+    switch problem {
+    case .bad(let reason): WireError(.badURL, reason)
+    case .blockedScheme(let scheme):
+      WireError(.blockedScheme, "the scheme \(scheme) is not supported: write http:// or https://")
+    }
+  }
+
+  static let keptAsPixels = WireError(
+    .unavailable,
+    "the fetch was for pixels, and its outcome is kept as such: wait with deliver pixels or none, "
+      + "or fetch the picture in another form")
+
+  static func duplicate(_ receipt: ReceiptID) -> WireError {
+    WireError(.duplicateReceipt, "the receipt \(receipt) belongs to a fetch that has not ended: choose a new UUID")
+  }
+
+  static func takenByAnother(_ receipt: ReceiptID) -> WireError {
+    WireError(.duplicateReceipt, "the receipt \(receipt) belongs to a fetch of another user: choose a new UUID")
+  }
+
+  static func unknown(_ receipt: ReceiptID) -> WireError {
+    WireError(
+      .unknownReceipt,
+      "there is no fetch with the receipt \(receipt): outcomes are kept for ten minutes, "
+        + "and only for fetches with \"wait\":false or \"detach\":true")
+  }
+
+  static func notYours(_ receipt: ReceiptID, owner: UInt32) -> WireError {
+    WireError(
+      .forbidden,
+      "the fetch \(receipt) belongs to uid \(owner): only that user, root and the daemon's own " + "user may access it")
+  }
+
+  static func tooManyReceipts(limit: Int) -> WireError {
+    WireError(
+      .tooManyRequests, "this connection has \(limit) fetches under way, which is the limit: wait for answers",
+      details: ["limit": .integer(Int64(limit)), "of": .string(LimitScope.connection.rawValue)])
+  }
+
+  static func tooManyRequestBytes(limit: Int, of scope: LimitScope) -> WireError {
+    WireError(
+      .tooManyRequests, "the fetches under way \(scope.words) hold the \(limit) bytes that they may: wait for answers",
+      details: ["limit": .integer(Int64(limit)), "of": .string(scope.rawValue)])
+  }
+
+  static func tooManyQueued(limit: Int) -> WireError {
+    WireError(
+      .tooManyRequests, "this user has \(limit) fetches under way, which is the limit: wait for answers",
+      details: ["limit": .integer(Int64(limit)), "of": .string(LimitScope.user.rawValue)])
+  }
+
+  static func queueFull(limit: Int) -> WireError {
+    WireError(
+      .queueFull, "\(limit) fetches are under way, which is the limit: try again later",
+      details: ["limit": .integer(Int64(limit))])
+  }
+
+  static func tooManyConnections(limit: Int, of scope: LimitScope) -> WireError {
+    let whose = scope == .user ? "this user has" : "there are"
+    return WireError(
+      .tooManyRequests, "\(whose) \(limit) connections, which is the limit: close one, or try again later",
+      details: ["limit": .integer(Int64(limit)), "of": .string(scope.rawValue)])
+  }
+
+  static func noDescriptorLeft(connections: Int) -> WireError {
+    WireError(
+      .tooManyRequests, "the daemon has no descriptors left (there are \(connections) connections): try again later",
+      details: ["limit": .integer(Int64(connections))])
+  }
+
+  static func lineTooLong(limit: Int) -> WireError {
+    WireError(
+      .lineTooLong, "the line is longer than the limit of \(limit) bytes, and was skipped",
+      details: ["limit": .integer(Int64(limit))])
+  }
+
+  static func notCached(_ url: String, _ mode: CacheMode) -> WireError {
+    WireError(.notCached, "\(url) is not in the cache, and \(mode.rawValue) does not ask the origin")
+  }
+
+  static func tooManyRedirects(limit: Int) -> WireError {
+    WireError(.tooManyRedirects, "more than \(limit) redirects", details: ["limit": .integer(Int64(limit))])
+  }
+
+  static func badRedirect(from host: String, _ problem: URLProblem) -> WireError {
+    let error = WireError.of(problem)
+    return WireError(error.code, "\(host) redirects to something else: \(error.message)")
+  }
+
+  static func tooLarge(limit: Int) -> WireError {
+    WireError(
+      .tooLarge, "the body is larger than the \(limit) bytes that the request allows",
+      details: ["limit": .integer(Int64(limit))])
+  }
+
+  static func tooLargeInline(_ bytes: Int, limit: Int) -> WireError {
+    WireError(
+      .tooLargeInline,
+      "the picture has \(bytes) bytes, and inline carries at most \(limit): " + "ask again with deliver fd",
+      details: ["bytes": .integer(Int64(bytes)), "limit": .integer(Int64(limit))])
+  }
+
+  static func cancelled(supersededBy receipt: ReceiptID? = nil) -> WireError {
+    guard let receipt else { return WireError(.cancelled, "the fetch was cancelled") }
+    return WireError(.cancelled, "a newer fetch took the slot", details: ["superseded_by": .string("\(receipt)")])
+  }
+
+  static func notAnImage(_ reason: NotAPicture) -> WireError {
+    WireError(.notAnImage, "the body is not a picture: \(reason.reason)")
+  }
+
+  static func unsupported(_ picture: PictureMeasures, accepted: [AcceptedType]) -> WireError {
+    let names = accepted.map(\.rawValue).joined(separator: " ")
+    return WireError(.unsupportedFormat, "the picture is \(picture.format.name); Downloads.AcceptTypes allows \(names)")
+  }
+
+  static func badConfiguration(_ problems: ConfigurationProblems) -> WireError {
+    WireError(
+      .badRequest, "nothing was changed: \(problems.summary)",
+      details: ["mistakes": .array(problems.lines.map { .string($0) })])
+  }
+
+  static func badCursor(_ cursor: String, of command: Request.Command) -> WireError {
+    WireError(
+      .badRequest,
+      "\"cursor\" was \"\(Excerpt.of(cursor))\"; "
+        + "it takes the cursor of an earlier answer to \"\(command.rawValue)\"", details: ["field": .string("cursor")])
+  }
+
+  static func unrecordedPurge(_ reason: String, isFull: Bool) -> WireError {
+    WireError(
+      isFull ? .diskFull : .unavailable,
+      "the purge is in force, but it could be written down nowhere, and a kill of the daemon would "
+        + "undo it: \(reason); send it again when the disk can be written")
+  }
+
+  static func noDescriptor(_ failure: SystemFailure) -> WireError {
+    WireError(.unavailable, "the daemon cannot open a descriptor now: \(failure.description)")
+  }
+}
+
+extension LimitScope {
+  fileprivate var words: String {
+    switch self {
+    case .connection: "of this connection"
+    case .user: "of this user"
+    case .daemon: "of all users"
+    }
+  }
+}
+
+/// Whose limit was reached.
+enum LimitScope: String {
+  case connection
+  case user
+  case daemon
 }

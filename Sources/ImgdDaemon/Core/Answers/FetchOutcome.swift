@@ -122,3 +122,157 @@ extension ResponseHead {
     return ResponseHead(status: status, headers: kept.map { HeaderField($0.name, $0.value) })
   }
 }
+
+// The only door from a failed transfer to the wire.
+
+extension FetchFailure {
+  init(_ failure: TransferFailure) {
+    self.init(
+      error: WireError(failure.kind.code, failure.message, details: failure.details, retryable: failure.isRetryable),
+      head: failure.head?.fitting(within: StoredHeaders.mostKept), isOfOrigin: failure.isOfOrigin)
+  }
+}
+
+extension FetchFailure {
+  /// A failure with which an origin has answered before.
+  init(remembered answer: CachedImage, at now: Instant) {
+    let response = answer.response
+    let head = ResponseHead(
+      status: response.status, headers: response.headers.list.map { HeaderField($0.name, $0.value) })
+    self.init(TransferFailure.answer(head, of: answer.url.host))
+    error = error.asCached(age: answer.age(at: now), isStale: !answer.isFresh(at: now))
+  }
+}
+
+extension TransferFailure.Kind {
+  fileprivate var code: ReplyCode {
+    switch self {
+    case .badURL: .badURL
+    case .blockedScheme: .blockedScheme
+    case .blockedAddress: .blockedAddress
+    case .dns: .dns
+    // To a client both mean that no answer comes from this origin, but only the first may pass with
+    // time.
+    case .connect, .badAnswer: .connect
+    case .tls: .tls
+    case .timeout: .timeout
+    case .httpStatus: .httpStatus
+    case .tooLarge: .tooLarge
+    case .emptyBody: .emptyBody
+    case .truncated: .truncated
+    case .cancelled: .cancelled
+    case .unavailable: .unavailable
+    case .internal: .internal
+    }
+  }
+}
+
+extension TransferFailure {
+  /// Whether a retry makes sense; nil leaves that to the code, and for a status it depends on which
+  /// one.
+  fileprivate var isRetryable: Bool? {
+    switch kind {
+    case .httpStatus: Self.isTransient(status: status ?? 0)
+    case .badAnswer: false
+    default: nil
+    }
+  }
+
+  /// Whether a stale picture may stand in for the answer (RFC 5861, 4): the origin could not be
+  /// asked, or is in trouble itself.
+  fileprivate var isOfOrigin: Bool {
+    switch kind {
+    case .dns, .connect, .tls, .timeout, .truncated, .emptyBody, .badAnswer: true
+    case .httpStatus: (status ?? 0) >= 500 && Self.isTransient(status: status ?? 0)
+    default: false
+    }
+  }
+
+  fileprivate var details: [JSONValue.Member] {
+    var details: [JSONValue.Member] = []
+    if let status { details.append(.init("status", .integer(Int64(status)))) }
+    if case .timeout(let phase) = kind { details.append(.init("phase", .string(phase.name))) }
+    if let address { details.append(.init("address", .string(address))) }
+    if let limit { details.append(.init("limit", .integer(Int64(limit)))) }
+    if let expected { details.append(.init("expected", .integer(Int64(expected)))) }
+    if let received { details.append(.init("received", .integer(Int64(received)))) }
+    if let retryAfter { details.append(.init("retry_after_ms", .integer(retryAfter.milliseconds))) }
+    if retries > 0 { details.append(.init("retries", .integer(Int64(retries)))) }
+    return details
+  }
+}
+
+/// A stored answer without its picture, for a client that has that picture already.
+///
+/// It holds what a 304 from the origin would have said, and not the picture: kept for `wait`, it costs next to nothing.
+struct NotModified {
+  /// The header fields of a 304 (RFC 9110, 15.4.5), and the validator that a client may have to go by in place
+  /// of a tag.
+  private static let shown: Set = [
+    "cache-control", "content-location", "date", "etag", "expires", "last-modified", "vary",
+  ]
+
+  let source: DeliveredImage.Source
+  /// The URL that redirects have led to; nil without any.
+  var finalURL: String?
+  let isStale: Bool
+  let headers: StoredHeaders
+  var isCoalesced = false
+  private let age: ShownAge
+  private let judgedAt: Instant
+
+  /// Nil where the picture has to be shown.
+  init?(_ stored: DeliveredImage, under condition: ClientCondition?, at now: Instant) {
+    let image = stored.image
+    let response = image.response
+    guard let condition, condition.covers(response, receivedAt: image.storedAtWall) else { return nil }
+    source = stored.source
+    isStale = stored.isStale
+    headers = StoredHeaders(response.headers.list.filter { Self.shown.contains($0.name) })
+    age = ShownAge(image, at: now)
+    judgedAt = now
+  }
+
+  /// How old the stored picture is by now.
+  func age(at now: Instant) -> ShownAge {
+    let passed = Int((now - judgedAt).components.seconds)
+    return ShownAge(age: age.age + passed, freshFor: max(age.freshFor - passed, 0))
+  }
+
+  /// Roughly the bytes that it holds while it is kept.
+  var cost: Int {
+    headers.list.reduce(256 + (finalURL?.utf8.count ?? 0)) { $0 + $1.name.utf8.count + $1.value.utf8.count }
+  }
+}
+
+extension NotModified {
+  /// Writes the terminal line of a fetch whose client has the picture: what is known of it without the picture,
+  /// and always the answer in terms of HTTP.
+  func write(to recipient: Recipient, at now: Instant) {
+    let shown = age(at: now)
+    let numbers = FetchLine.Numbers(
+      receipt: recipient.receipt, age: shown.age, freshFor: shown.freshFor,
+      elapsedNanoseconds: (now - recipient.startedAt).nanoseconds)
+    recipient.client.write(
+      numbers, id: recipient.id.written.span, facts: facts(url: recipient.request.url),
+      ending: FetchLine.ending(furtherFields))
+  }
+
+  /// `url` is as the client wrote it.
+  private func facts(url: String) -> [UInt8] {
+    var line = JSONWriter()
+    line.field("url", url)
+    line.field("source", source.rawValue)
+    line.field("coalesced", isCoalesced)
+    line.field("not_modified", true)
+    if let finalURL { line.field("final_url", finalURL) }
+    return line.bytes
+  }
+
+  private var furtherFields: [UInt8] {
+    var line = JSONWriter()
+    if isStale { line.field("stale", true) }
+    line.http(status: 304, headers: headers.list)
+    return line.bytes
+  }
+}

@@ -5,6 +5,7 @@
 // around them. A plain hit in memory (`PlainHit`) makes that line directly.
 
 import ImgdCache
+import ImgdDecode
 import ImgdPicture
 import ImgdSystem
 import ImgdWire
@@ -209,5 +210,93 @@ extension PathRefusal {
     case .notWanted: "the request keeps it off the disk: use deliver fd"
     case .lost: "the file was removed: ask again, or use deliver fd"
     }
+  }
+}
+
+/// What a client that gets a picture's bytes as a descriptor, and may pass them on, has to know
+/// about it.
+struct LentPicture {
+  let version: PictureVersion
+  /// Whether others may keep it.
+  let mayBeKept: Bool
+
+  init(_ version: PictureVersion, mayBeKept: Bool) {
+    self.version = version
+    self.mayBeKept = mayBeKept
+  }
+
+  init(_ image: CachedImage, among purges: PurgeList) {
+    self.init(image.version, mayBeKept: image.mayBeKept && !purges.isPurgedEverywhere(image))
+  }
+
+  func write(to line: inout JSONWriter) {
+    if version.checksum != .unknown { line.field("checksum", version.checksum.text) }
+    if let modified = version.modified { line.field("modified", Timestamp.rfc3339(modified)) }
+    if !mayBeKept { line.field("keep", false) }
+  }
+}
+
+/// What an answer shows in place of a picture until it is there, or the reason why there is nothing.
+enum Placeholder {
+  case description(PictureDescription)
+  case failure(DecodeFailure)
+}
+
+extension PictureDescription {
+  /// The form in which it is kept with its picture: the mean colour, then the hash.
+  var packed: [UInt8] { average + thumbHash }
+
+  /// Nil for anything other than what `packed` gives.
+  init?(packed: [UInt8]) {
+    guard packed.count > 4, packed.count <= 64 else { return nil }
+    self.init(thumbHash: Array(packed[4...]), average: Array(packed[..<4]))
+  }
+
+  /// The mean colour as CSS writes it; with its alpha where it is not opaque.
+  var averageText: String {
+    var digits = Array("#".utf8)
+    for part in average.last == 255 ? average.dropLast() : average[...] {
+      for digit in [part >> 4, part & 15] {
+        digits.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") - 10 + digit)
+      }
+    }
+    return String(decoding: digits, as: UTF8.self)
+  }
+}
+
+extension JSONWriter {
+  /// Writes the fields of a placeholder, in an answer or in an event.
+  mutating func placeholder(_ placeholder: Placeholder) {
+    switch placeholder {
+    case .description(let description):
+      field("thumbhash", base64: description.thumbHash.span)
+      field("average", description.averageText)
+    case .failure(let failure):
+      fieldNull("thumbhash")
+      fieldNull("average")
+      field("describe_note", failure.reason)
+    }
+  }
+}
+
+/// A client that gets the terminal line of a fetch, and the form in which it wants the picture.
+struct Recipient {
+  let client: ReplyPlace
+  let id: RequestID
+  let receipt: ReceiptID
+  let request: FetchRequest
+  let delivery: Delivery
+  let startedAt: Instant
+
+  init(
+    _ client: ReplyPlace, _ request: FetchRequest, delivery: Delivery? = nil, id: RequestID, receipt: ReceiptID,
+    startedAt: Instant
+  ) {
+    self.client = client
+    self.id = id
+    self.receipt = receipt
+    self.request = request
+    self.delivery = delivery ?? request.delivery
+    self.startedAt = startedAt
   }
 }

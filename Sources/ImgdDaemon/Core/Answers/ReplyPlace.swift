@@ -239,3 +239,66 @@ struct LineWork {
   /// Drops the rest: nothing is left, or nobody needs it.
   mutating func end() { step = nil }
 }
+
+/// The commands of a connection that wait for their answers: from the disk, a fetch or a reload.
+struct StandingCommands {
+  /// The right to answer one of them, once.
+  struct Ticket { fileprivate let number: UInt64 }
+
+  struct Command {
+    let id: RequestID
+    let receipt: ReceiptID?
+  }
+
+  private var waiting: [UInt64: Command] = [:]
+  private var last: UInt64 = 0
+
+  var count: Int { waiting.count }
+  var isEmpty: Bool { waiting.isEmpty }
+
+  mutating func add(_ command: Command) -> Ticket {
+    last += 1
+    waiting[last] = command
+    return Ticket(number: last)
+  }
+
+  /// Ends the wait of a command; returns whether it was still waiting.
+  mutating func close(_ ticket: Ticket) -> Bool { waiting.removeValue(forKey: ticket.number) != nil }
+
+  /// Hands out all that wait, in the order in which they came, and forgets them.
+  mutating func takeAll() -> [Command] {
+    defer { waiting = [:] }
+    return waiting.sorted { $0.key < $1.key }.map(\.value)
+  }
+}
+
+/// The places that have something to send when a tick ends.
+final class ReplyDesk {
+  private let loop: EventLoop
+  /// Those that have something to send, and those that are sending right now.
+  private var writing: [ReplyPlace] = []
+  private var flushing: [ReplyPlace] = []
+  private lazy var flushAll: () -> Void = { [unowned self] in flushAllWriting() }
+  /// How many requests were refused.
+  private(set) var errors = 0
+
+  init(loop: EventLoop) { self.loop = loop }
+
+  /// Has a client's answers sent when this tick ends; one action serves all clients.
+  func flushAtTickEnd(_ place: ReplyPlace) {
+    if writing.isEmpty { loop.atTickEnd(flushAll) }
+    writing.append(place)
+  }
+
+  /// What is written meanwhile goes into the other array, and is sent in the same tick.
+  private func flushAllWriting() {
+    swap(&writing, &flushing)
+    // By the time a client reads that a purge is over, the event must have been sent to every other
+    // client.
+    for place in flushing where place.hearsEvents { place.flush() }
+    for place in flushing where !place.hearsEvents { place.flush() }
+    flushing.removeAll(keepingCapacity: true)
+  }
+
+  func countError() { errors += 1 }
+}

@@ -1,6 +1,7 @@
 import Glibc
 import ImgdCache
 import ImgdSystem
+import ImgdTransfer
 import ImgdWire
 
 /// `stats`: the counters of every part.
@@ -188,4 +189,67 @@ extension JSONWriter {
   private mutating func microseconds(_ name: StaticString, _ nanoseconds: Int64) {
     field(name, millisecondsOf: UInt64(max(nanoseconds, 0)))
   }
+}
+
+/// Figures that take a pass over everything of a kind: all descriptors, all clients.
+///
+/// Each `stats` gets new ones, up to eight in a tenth of a second; any others in that time get the last of them. A
+/// client that asks a few times sees the effect of what it did in between, and a flood of `stats` costs no more than
+/// that.
+struct MeasuredFigures {
+  struct Figures {
+    let facts: ProcessFacts
+    let clientBytes: Int
+  }
+
+  static let limit = 8
+  static let period = Duration.milliseconds(100)
+
+  private let facts: () -> ProcessFacts
+  private var last: Figures?
+  private var periodBegan: Instant?
+  private var takenInPeriod = 0
+
+  init(_ facts: @escaping () -> ProcessFacts) { self.facts = facts }
+
+  mutating func figures(at now: Instant, of clients: Clients) -> Figures {
+    if periodBegan.map({ now - $0 >= Self.period }) ?? true {
+      periodBegan = now
+      takenInPeriod = 0
+    }
+    if takenInPeriod >= Self.limit, let last { return last }
+    takenInPeriod += 1
+    let new = Figures(facts: facts(), clientBytes: clients.heldBytes)
+    last = new
+    return new
+  }
+}
+
+/// What the daemon holds in memory, in bytes, by holder: each is asked for its own count, so that nothing is
+/// counted twice. Buffers of libraries and the cost of small objects are estimates.
+struct Ledger {
+  /// A connection with its objects, without what is in its buffers.
+  private static let connection = 2_048
+  /// A connection to an origin with its buffers in libcurl and, for most of them, TLS.
+  private static let transfer = 48 * 1_024
+
+  let accounts: [(name: StaticString, bytes: Int)]
+
+  /// `base` is what the process held before it served anybody.
+  init(_ parts: CoreParts, base: Int, clientBytes: Int) {
+    let transfers = parts.downloader.holdings
+    accounts = [
+      ("base", base), ("pictures", parts.pictures.memory.usage + parts.pictures.purges.bytes),
+      ("failures", parts.pictures.answers.bytes), ("variants", parts.pictures.variants.heldBytes),
+      ("requests", parts.jobs.shares.total.bytes + parts.downloader.heldBytes), ("outcomes", parts.jobs.keptBytes),
+      ("clients", clientBytes + parts.clients.connected * Self.connection),
+      (
+        "transfers",
+        transfers.bodies + transfers.partials + transfers.idleHandles + transfers.connections * Self.transfer
+      ), ("decoding", parts.renditions.heldBytes), ("fleet", parts.fleetPurges.heldBytes + parts.fleet.heldBytes),
+      ("disk", parts.pictures.disk.held.total),
+    ]
+  }
+
+  var total: Int { accounts.reduce(0) { $0 + $1.bytes } }
 }

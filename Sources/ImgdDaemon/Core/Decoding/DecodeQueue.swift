@@ -147,3 +147,75 @@ extension Priority {
     }
   }
 }
+
+/// One wish for an order: on whose behalf, and how urgent.
+struct DecodeClaim: Hashable {
+  let claimant: Claimant
+  let priority: Priority
+}
+
+extension DecodeClaim {
+  /// The wish of a request.
+  init(of request: FetchRequest, by connection: Claimant) {
+    var claimant = connection
+    claimant.share = request.share
+    self.init(claimant: claimant, priority: request.priority)
+  }
+}
+
+/// The wishes for one order.
+struct DecodeClaims {
+  private var counts: [DecodeClaim: Int] = [:]
+
+  init(_ claims: some Sequence<DecodeClaim>) { for claim in claims { _ = add(claim) } }
+
+  /// Each of them once, in no particular order.
+  var all: Dictionary<DecodeClaim, Int>.Keys { counts.keys }
+
+  /// Adds one, and returns whether it is the first of its kind.
+  mutating func add(_ claim: DecodeClaim) -> Bool {
+    counts[claim, default: 0] += 1
+    return counts[claim] == 1
+  }
+
+  /// Removes one, and returns whether it was the last of its kind.
+  mutating func remove(_ claim: DecodeClaim) -> Bool {
+    guard counts[claim] != nil else { return false }
+    counts.countDown(claim)
+    return counts[claim] == nil
+  }
+}
+
+/// The edge at which orders for decoders leave the core. A test replaces it: behind it are other
+/// processes.
+protocol Decoding: AnyObject {
+  /// Begins an order in its turn. It is answered once, immediately or later, unless it is aborted.
+  func begin(_ queued: QueuedOrder)
+  /// Adds a claim on an order, which starts with the first claimant whose turn comes.
+  func join(serial: UInt64, _ claim: DecodeClaim)
+  /// Takes back one of several claims on an order.
+  func leave(serial: UInt64, _ claim: DecodeClaim)
+  /// Gives up an order: one that waits is dropped; one that runs goes on, and its answer is dropped.
+  func abort(serial: UInt64)
+  /// Tells what decoders can do here, and starts one to find out if none has run yet. `then` is called once,
+  /// immediately or within seconds.
+  func learnAbilities(then: @escaping (Result<DecoderAbilities, DecodeFailure>) -> Void)
+  /// What decoders are doing now, and have done.
+  var figures: DecodingFigures { get }
+}
+
+/// Numbers about decoders, for `stats`.
+struct DecodingFigures: Equatable {
+  /// Processes that take orders, and how many of them have one.
+  var workers = 0
+  var active = 0
+  /// How many processes there may be.
+  var mostWorkers = 0
+  /// Orders that wait.
+  var queued = 0
+  /// Orders that were answered with a result, orders that were not, and processes that were killed
+  /// or ended over an order.
+  var completed = 0
+  var failed = 0
+  var killed = 0
+}

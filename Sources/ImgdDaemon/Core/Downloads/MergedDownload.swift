@@ -1,4 +1,5 @@
 import ImgdCache
+import ImgdPicture
 import ImgdSystem
 import ImgdTransfer
 import ImgdWire
@@ -178,4 +179,103 @@ final class MergedDownload {
     case .default_, .forceCache, .onlyIfCached, .peek: return true
     }
   }
+}
+
+/// What a fetch waits for, as far as its time is counted.
+enum WaitingPhase {
+  case disk
+  case queue(running: Int, isHostHeld: Bool)
+  case transfer(TransferPhase)
+  case decode
+  case fleet
+
+  /// The name on the wire.
+  private var name: String {
+    switch self {
+    case .disk: "disk"
+    case .queue: "queue"
+    case .transfer(let phase): phase.name
+    case .decode: "decode"
+    case .fleet: "fleet"
+    }
+  }
+
+  /// The error of a fetch whose time has run out in this phase.
+  func timeout(of host: String, after limit: Duration) -> WireError {
+    WireError(
+      .timeout, complaint(about: host, after: limit),
+      details: ["phase": .string(name), "limit_ms": .integer(limit.milliseconds)])
+  }
+
+  private func complaint(about host: String, after limit: Duration) -> String {
+    let time = DurationText.text(limit)
+    return switch self {
+    case .disk: "the disk of the cache did not answer within \(time)"
+    case .queue(_, isHostHeld: true): "waited \(time) in the queue: \(host) has asked to be left alone for a while"
+    case .queue(let running, _):
+      "waited \(time) in the queue; \(running) \(running == 1 ? "download is" : "downloads are") running"
+    case .transfer(let phase): phase.complaint(about: host, after: limit)
+    case .decode: "the picture has come, but was not decoded within \(time)"
+    case .fleet: "another host fetches the picture, but has not stored it within \(time)"
+    }
+  }
+}
+
+/// The edge at which orders for pictures leave the core. Reports of what became of them come back
+/// as values, through `Core.receive`.
+///
+/// A test replaces it: behind it are a thread, libcurl and the network.
+protocol Transfers: AnyObject {
+  /// Begins a transfer; all reports about it carry the order's serial.
+  func begin(_ order: TransferOrder)
+  /// Changes the limits of a transfer that may be under way; the deadline counts from its start.
+  func adjust(serial: UInt64, maxBytes: Int, deadline: Duration)
+  /// Ends a transfer without a report; one that is on its way already may still arrive.
+  func abort(serial: UInt64)
+  /// Drops the bodies that broke off and wait to be continued.
+  func dropPartials()
+  /// What is held for transfers now.
+  var holdings: TransferHoldings { get }
+}
+
+extension TransferEngine: Transfers {}
+
+/// A transfer's event on its way to the core, with the picture that its body was recognised as.
+struct TransferReport: Sendable {
+  typealias Content = Result<ReceivedPicture, NotAPicture>
+
+  let serial: UInt64
+  let event: TransferEvent
+  /// Nil unless the event brings a body.
+  let content: Content?
+
+  /// Recognises the picture. Called on the transfer loop, so that looking into a body of many
+  /// megabytes never delays a hit.
+  init(_ event: TransferEvent) {
+    self.event = event
+    serial =
+      switch event {
+      case .headers(let serial, _), .progress(let serial, _, _), .finished(let serial, _): serial
+      }
+    content =
+      if case .finished(_, .received(let result)) = event, !result.isConfirmation {
+        result.payload.withBytes { bytes in
+          Result { () throws(NotAPicture) in
+            let picture = try PictureProbe.recognise(bytes)
+            return ReceivedPicture(picture: picture, checksum: BodyChecksum(of: result.payload))
+          }
+        }
+      } else { nil }
+  }
+}
+
+/// A picture as it was received, and the checksum of its bytes.
+struct ReceivedPicture: Sendable {
+  let picture: PictureMeasures
+  let checksum: BodyChecksum
+}
+
+extension TransferResult {
+  /// The origin confirmed the image that it was asked about.
+  var isConfirmation: Bool { head.status == 304 }
 }

@@ -199,3 +199,105 @@ enum CacheChange: String {
   /// A soft purge has left the pictures in place, and has each confirmed before it is shown as fresh.
   case marked
 }
+
+/// One connection that hears events: of which topics, how many it has had, and how many it missed
+/// because it did not read.
+final class Subscriber {
+  private let client: ReplyPlace
+  private(set) var topics: Topics = []
+  private var sequence = 0
+  private var lost = 0
+  /// The number of the last event of the log that it has heard or missed.
+  private(set) var heard: UInt64
+  private var tally: EventLog.Tally
+
+  init(_ client: ReplyPlace, at log: EventLog) {
+    self.client = client
+    heard = log.last
+    tally = log.tally
+  }
+
+  func extend(to more: Topics) { topics.formUnion(more) }
+
+  /// Sends an encoded event, without its end, under the next number; one that finds the client
+  /// behind is counted as lost.
+  func hear(_ event: [UInt8]) {
+    guard client.isOpen else { return }
+    guard !client.isFull else { return lost += 1 }
+    sequence += 1
+    client.write { line in
+      line.bytes.append(contentsOf: event)
+      line.bytes.append(contentsOf: ",\"seq\":\(sequence)}\n".utf8)
+    }
+  }
+
+  /// Hears all that is new in the log.
+  func hear(_ log: EventLog) {
+    guard heard < log.last else { return }
+    let (events, before) = log.events(after: heard)
+    lost += before.number(of: topics, since: tally)
+    for event in events where topics.contains(event.topic) { hear(event.text) }
+    heard = log.last
+    tally = log.tally
+  }
+
+  /// Tells how many events were lost, now that the client has read what came before them.
+  func catchUp() {
+    guard lost > 0 else { return }
+    let event = EventHub.encode("overflow") { $0.field("lost", lost) }
+    lost = 0
+    hear(event)
+  }
+}
+
+/// The newest events, for subscribers who are told in turns.
+///
+/// It is bounded: an event that has to make room is lost to those who have not heard it by then, and the tally kept
+/// with each event says how many were lost of which topics.
+struct EventLog {
+  static let most = 1_024
+
+  /// How many events of each topic there have been.
+  struct Tally {
+    private var counts = [0, 0, 0, 0]
+
+    mutating func count(_ topic: Topics) { counts[topic.rawValue.trailingZeroBitCount] += 1 }
+
+    /// How many events of some topics came after an earlier tally.
+    func number(of topics: Topics, since earlier: Tally) -> Int {
+      counts.indices.reduce(0) { sum, index in
+        topics.contains(Topics(rawValue: 1 << index)) ? sum + counts[index] - earlier.counts[index] : sum
+      }
+    }
+  }
+
+  struct Event {
+    let topic: Topics
+    /// Encoded, but for its end.
+    let text: [UInt8]
+    /// The tally of all events before this one.
+    fileprivate let before: Tally
+  }
+
+  private var events = Fifo<Event>()
+  /// The number of the last event.
+  private(set) var last: UInt64 = 0
+  private(set) var tally = Tally()
+
+  mutating func append(_ text: [UInt8], of topic: Topics) {
+    if events.count == Self.most { _ = events.popFirst() }
+    events.append(Event(topic: topic, text: text, before: tally))
+    tally.count(topic)
+    last += 1
+  }
+
+  /// The events after a number that are still here, and the tally before the first of them.
+  func events(after number: UInt64) -> (events: [Event], before: Tally) {
+    let passed = events.count - Int(min(last - number, UInt64(events.count)))
+    let rest = Array(events.all[passed...])
+    return (rest, rest.first?.before ?? tally)
+  }
+
+  /// Drops all events, once everybody has heard them.
+  mutating func empty() { events = Fifo() }
+}

@@ -1,3 +1,7 @@
+import ImgdCache
+import ImgdSystem
+import ImgdWire
+
 /// The fetches of one connection: those that it waits for, those that were begun on it, and its
 /// slots.
 final class ClientFetches {
@@ -38,4 +42,198 @@ final class ClientFetches {
 
   /// Hands out the fetches of a slot that shows something else from now on.
   func takeRunning(inSlot name: String) -> JobRoll { slots.takeRunning(in: name) }
+}
+
+/// A connection's named targets, each showing one thing at a time, like an image view.
+struct Slots {
+  struct Slot {
+    let url: String
+    /// The receipt of the fetch that came last.
+    let receipt: ReceiptID
+    /// The state in which that fetch ended; nil while it is under way.
+    var end: FetchState?
+    /// The fetches that fill it: more than one when the same thing was asked for again in the
+    /// meantime.
+    var running = JobRoll()
+    /// The last one of them.
+    var newest: FetchJob?
+
+    var state: FetchState { end ?? newest?.state ?? .done }
+
+    mutating func takeRunning() -> JobRoll {
+      defer { running = JobRoll() }
+      return running
+    }
+  }
+
+  private(set) var all: [String: Slot] = [:]
+  /// The names of the slots that nothing fills.
+  private var idle: Set<String> = []
+
+  subscript(name: String) -> Slot? { all[name] }
+
+  /// Whether a request asks for what the slot is fetching already.
+  func isFetching(_ mergeKey: MergeKey, _ request: FetchRequest, in name: String) -> Bool {
+    guard let first = all[name]?.running.oldest else { return false }
+    return first.requested == mergeKey && first.request.hasSameOptions(as: request)
+  }
+
+  /// Adds a fetch to a slot; once there are `limit` slots, a new name replaces an idle one.
+  mutating func begin(_ job: FetchJob, in name: String, limit: Int) {
+    if all[name] == nil, all.count >= limit, let idle = idle.popFirst() { all[idle] = nil }
+    idle.remove(name)
+    // Taken out of its place, the roll is not copied.
+    var running = takeRunning(in: name)
+    running.add(job)
+    all[name] = Slot(url: job.url.text, receipt: job.receipt, running: running, newest: job)
+  }
+
+  /// Whether a request may name its slot: one that is there already, or a new one for which there
+  /// is room.
+  func hasRoom(for name: String?, limit: Int) -> Bool {
+    guard let name else { return true }
+    return all[name] != nil || all.count < limit || !idle.isEmpty
+  }
+
+  mutating func remove(_ job: FetchJob, endedAs state: FetchState, from name: String) {
+    all[name]?.running.remove(job)
+    if all[name]?.running.isEmpty == true { idle.insert(name) }
+    guard all[name]?.newest === job else { return }
+    all[name]?.end = state
+    all[name]?.newest = nil
+  }
+
+  /// Hands out the fetches of a slot, which has none afterwards.
+  mutating func takeRunning(in name: String) -> JobRoll { all[name]?.takeRunning() ?? JobRoll() }
+}
+
+extension FetchRequest {
+  /// Whether two requests for one URL would be answered alike.
+  func hasSameOptions(as other: FetchRequest) -> Bool {
+    cache == other.cache && delivery == other.delivery && store == other.store && rendition == other.rendition
+      && describe == other.describe
+  }
+}
+
+// What requests under way hold, and whose they are.
+//
+// A request counts from the moment it is accepted to its end, even when it is detached and its connection has gone. It
+// counts with its bytes: ten thousand small ones are nothing, ten thousand with header fields of 60 KB are half a
+// gigabyte. A user may have a share of the limits for all users together (`Access`).
+
+/// The requests under way, by connection and by user.
+final class RequestShares {
+  struct Holding {
+    var requests = 0
+    var bytes = 0
+  }
+
+  private(set) var total = Holding()
+  private var users: [UInt32: Holding] = [:]
+  private var bytes: [Claimant: Int] = [:]
+  private let access: Access
+  private let heap: FreedMemory
+
+  init(_ access: Access, loop: EventLoop) {
+    self.access = access
+    heap = FreedMemory(loop: loop)
+  }
+
+  /// Whether nothing is remembered about anybody.
+  var isEmpty: Bool { users.isEmpty && bytes.isEmpty }
+
+  // MARK: Beginning and ending
+
+  func hold(_ job: FetchJob) { change(job, by: 1) }
+
+  func release(_ job: FetchJob) { change(job, by: -1) }
+
+  private func change(_ job: FetchJob, by sign: Int) {
+    let weight = sign * job.weight
+    total.requests += sign
+    total.bytes += weight
+    var user = users[job.uid] ?? Holding()
+    user.requests += sign
+    user.bytes += weight
+    users[job.uid] = user.requests > 0 ? user : nil
+    let held = bytes[job.claimant, default: 0] + weight
+    bytes[job.claimant] = held > 0 ? held : nil
+    heap.note(held: total.bytes)
+  }
+
+  // MARK: Limits
+
+  /// Why a request that brings `weight` bytes is not accepted; nil if it is.
+  func refusal(of weight: Int, from claimant: Claimant, _ limits: WireLimits) -> WireError? {
+    let user = access.share(of: claimant.uid, in: limits.requestBytesOfAll)
+    if bytes[claimant, default: 0] + weight > limits.requestBytes {
+      return .tooManyRequestBytes(limit: limits.requestBytes, of: .connection)
+    }
+    if users[claimant.uid, default: Holding()].bytes + weight > user {
+      return .tooManyRequestBytes(limit: user, of: .user)
+    }
+    if total.bytes + weight > limits.requestBytesOfAll {
+      return .tooManyRequestBytes(limit: limits.requestBytesOfAll, of: .daemon)
+    }
+    return nil
+  }
+
+  /// Why a request that has begun may not wait for a download; nil if it may.
+  func refusal(ofWaiting job: FetchJob, limit: Int) -> WireError? {
+    let user = access.share(of: job.uid, in: limit)
+    if total.requests > limit { return .queueFull(limit: limit) }
+    if users[job.uid, default: Holding()].requests > user { return .tooManyQueued(limit: user) }
+    return nil
+  }
+}
+
+extension FetchRequest {
+  /// Roughly the bytes that the request holds while it is under way: its texts, some of them twice, and what the daemon
+  /// keeps with each.
+  var weight: Int {
+    var sum = 512 + 2 * url.utf8.count + (identifier?.utf8.count ?? 0)
+    guard hasExtras else { return sum }
+    for field in headers { sum += 128 + 2 * field.name.utf8.count + field.value.utf8.count }
+    for tag in tags { sum += 32 + tag.utf8.count }
+    return sum + (slot?.utf8.count ?? 0) + (share?.utf8.count ?? 0)
+  }
+}
+
+/// Gives memory back to the machine when much less is held than before.
+///
+/// The allocator keeps what was freed in small pieces. Looking for whole pages takes it a few milliseconds, so that
+/// happens once, a moment after the last of many requests has ended, and at most twice a minute.
+final class FreedMemory {
+  /// Less is not worth the work.
+  static let worthwhile = 8 << 20
+  static let delay = Duration.seconds(1)
+  static let pause = Duration.seconds(30)
+
+  private let loop: EventLoop
+  private let giveBack: () -> Void
+  private var held = 0
+  /// The most that was held since memory was last given back.
+  private var most = 0
+  private var last: Instant?
+  private var timer: Timer?
+
+  init(loop: EventLoop, giveBack: @escaping () -> Void = { Heap.giveBack() }) {
+    self.loop = loop
+    self.giveBack = giveBack
+  }
+
+  deinit { timer?.cancel() }
+
+  func note(held bytes: Int) {
+    held = bytes
+    most = max(most, bytes)
+    guard most - held >= Self.worthwhile, timer == nil else { return }
+    let earliest = last.map { $0 + Self.pause } ?? loop.now
+    timer = loop.schedule(after: max(earliest - loop.now, Self.delay)) { [unowned self] in
+      timer = nil
+      most = held
+      last = loop.now
+      giveBack()
+    }
+  }
 }

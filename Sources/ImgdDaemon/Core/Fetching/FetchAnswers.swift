@@ -1,5 +1,6 @@
 import ImgdCache
 import ImgdDecode
+import ImgdProgram
 import ImgdSystem
 import ImgdWire
 
@@ -191,5 +192,134 @@ extension Recipient {
   /// The client that a job belongs to, or one that collects its outcome, with an id and a delivery of its own.
   init(_ client: ReplyPlace, of job: FetchJob, id: RequestID, delivery: Delivery? = nil) {
     self.init(client, job.request, delivery: delivery, id: id, receipt: job.receipt, startedAt: job.startedAt)
+  }
+}
+
+// The last steps before a picture is answered in the form that the fetch wants: its placeholder, the rendition, and a
+// file where a path is wanted.
+
+final class FormPreparation {
+  private let renditions: Renditions
+  private let pictures: PictureTiers
+  private let answers: FetchAnswers
+  private let loop: EventLoop
+
+  init(renditions: Renditions, pictures: PictureTiers, answers: FetchAnswers, loop: EventLoop) {
+    self.renditions = renditions
+    self.pictures = pictures
+    self.answers = answers
+    self.loop = loop
+  }
+
+  typealias Done = (FetchOutcome, PictureLine.Path?) -> Void
+
+  /// Brings a picture into the form that a job wants; `then` is called once, unless the job ends before.
+  func prepare(_ delivered: DeliveredImage, for job: FetchJob, then: @escaping Done) {
+    guard job.request.describe, delivered.placeholder == nil else { return render(delivered, for: job, then: then) }
+    let order = order(for: Rendition(.description), of: delivered.image, job)
+    wait(job) { done in
+      renditions.describe(order) { [unowned self] placeholder in
+        done()
+        var delivered = delivered
+        delivered.placeholder = placeholder
+        render(delivered, for: job, then: then)
+      }
+    }
+  }
+
+  /// Lets go of a form that a job has waited for.
+  func abandon(_ place: RenditionWork.Place) { renditions.leave(place) }
+
+  private func render(_ delivered: DeliveredImage, for job: FetchJob, then: @escaping Done) {
+    guard let rendition = job.rendition, !delivered.isMade, rendition.isNeeded(for: delivered.image.facts) else {
+      return store(delivered, for: job, then: then)
+    }
+    answers.tellPlaceholder(of: delivered, to: job)
+    let order = order(for: rendition, of: delivered.image, job)
+    wait(job) { done in
+      renditions.make(order) { [unowned self] outcome in
+        done()
+        switch outcome {
+        case .success(let made): store(delivered.made(made, at: loop.now), for: job, then: then)
+        case .failure(let failure): then(.failure(FetchFailure(error: failure.error)), nil)
+        }
+      }
+    }
+  }
+
+  private func order(for rendition: Rendition, of image: CachedImage, _ job: FetchJob) -> Renditions.Order {
+    var tiers: Set<Tier> = []
+    if job.request.keepsInMemory { tiers.insert(.memory) }
+    if job.request.keepsOnDisk { tiers.insert(.disk) }
+    return Renditions.Order(
+      rendition: rendition, original: image, claim: DecodeClaim(of: job.request, by: job.claimant), tiers: tiers,
+      countsAsUse: job.mode.counts)
+  }
+
+  /// Notes what a job waits for, unless it has come at once.
+  private func wait(_ job: FetchJob, _ begin: (_ done: @escaping () -> Void) -> RenditionWork.Place?) {
+    var isDone = false
+    let place = begin {
+      isDone = true
+      job.waitingFor = .disk
+    }
+    if let place, !isDone { job.waitingFor = .decoder(place) }
+  }
+
+  private func store(_ delivered: DeliveredImage, for job: FetchJob, then: @escaping Done) {
+    guard job.wantsPath, !delivered.image.isPixels else { return then(.image(delivered), nil) }
+    job.waitingFor = .file
+    pictures.lendFile(of: delivered.image, mayStore: job.request.keepsOnDisk, countsAsUse: job.mode.counts) { path in
+      then(.image(delivered), path)
+    }
+  }
+}
+
+extension DeliveredImage {
+  /// The rendition in place of its original, with what the answer says about the original.
+  fileprivate func made(_ made: Renditions.Made, at now: Instant) -> DeliveredImage {
+    var delivered = DeliveredImage(image: made.image, source: source)
+    if source == .memory || source == .disk, let from = made.source { delivered.source = from }
+    delivered.isCoalesced = isCoalesced
+    delivered.isStale = isStale
+    delivered.finalURL = finalURL
+    delivered.isMade = true
+    delivered.originalAge = ShownAge(image, at: now)
+    delivered.placeholder = placeholder
+    return delivered
+  }
+}
+
+/// The log entry for a fetch that has ended; written only where every request is logged.
+enum FetchLog {
+  /// A picture in memory or on disk, shown at once.
+  static func hit(_ request: FetchRequest, from source: DeliveredImage.Source, bytes: Int, after nanoseconds: Int64) {
+    guard Log.isVerbose else { return }
+    note(request.url, "\(source.rawValue), \(bytes) bytes", after: nanoseconds)
+  }
+
+  /// The end of a fetch that had to wait for something.
+  static func end(_ job: FetchJob, _ outcome: FetchOutcome, at now: Instant) {
+    guard Log.isVerbose else { return }
+    let elapsed = (now - job.startedAt).nanoseconds
+    switch outcome {
+    case .image(let delivered):
+      let stale = delivered.isStale ? " (stale)" : ""
+      note(job.request.url, "\(delivered.source.rawValue)\(stale), \(delivered.image.byteCount) bytes", after: elapsed)
+    case .notModified(let answer): note(job.request.url, "\(answer.source.rawValue), not modified", after: elapsed)
+    case .failure(let failure): note(job.request.url, failure.error.code.rawValue, after: elapsed)
+    }
+  }
+
+  private static func note(_ url: String, _ result: String, after nanoseconds: Int64) {
+    Log.debug(.fetch) { "fetch \(withoutQuery(url)): \(result), \(time(nanoseconds))" }
+  }
+
+  /// The query of a signed URL is a secret.
+  private static func withoutQuery(_ url: String) -> Substring { url.prefix { $0 != "?" && $0 != "#" } }
+
+  private static func time(_ nanoseconds: Int64) -> String {
+    let microseconds = nanoseconds / 1_000
+    return microseconds < 10_000 ? "\(microseconds) us" : "\(microseconds / 1_000) ms"
   }
 }

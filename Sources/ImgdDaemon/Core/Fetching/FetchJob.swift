@@ -1,3 +1,4 @@
+internal import CCrypto
 import ImgdCache
 import ImgdDecode
 import ImgdSystem
@@ -180,4 +181,162 @@ typealias JobRoll = Roll<FetchJob>
 extension JobRoll {
   mutating func add(_ job: FetchJob) { add(job, numbered: job.number) }
   mutating func remove(_ job: FetchJob) { remove(job.number) }
+}
+
+/// Every live receipt, and the last ones that have ended.
+struct JobRegistry {
+  /// Receipts remembered as finished after their line was written, so that a late `cancel` can say
+  /// so; older ones are `unknown`.
+  private static let rememberedEnds = 1_000
+
+  private var live = SteadyDictionary<ReceiptID, FetchJob>()
+  /// The live fetches in the order in which they came.
+  private(set) var roll = JobRoll()
+  /// The live fetches by tag.
+  private var tagged = SteadyDictionary<String, JobRoll>()
+  private var lastNumber: UInt64 = 0
+  /// The receipts that have ended, and the users who had them: until it is forgotten, a receipt belongs to its user.
+  private var ended: [ReceiptID: UInt32] = [:]
+  private var endedInOrder: [ReceiptID] = []
+  private var oldestEnd = 0
+
+  var count: Int { live.count }
+  subscript(receipt: ReceiptID) -> FetchJob? { live[receipt] }
+
+  func hasEnded(_ receipt: ReceiptID) -> Bool { ended[receipt] != nil }
+
+  /// The user whose fetch had the receipt, as far as that is remembered.
+  func formerOwner(of receipt: ReceiptID) -> UInt32? { ended[receipt] }
+
+  mutating func add(_ job: FetchJob) {
+    lastNumber += 1
+    job.number = lastNumber
+    live[job.receipt] = job
+    roll.add(job)
+    for tag in job.tags {
+      tagged.update(tag) { roll in
+        if roll == nil { roll = JobRoll() }
+        roll?.add(job)
+      }
+    }
+  }
+
+  /// The live fetches with a tag; without one, all of them.
+  func roll(of tag: String?) -> JobRoll {
+    guard let tag else { return roll }
+    return tagged[tag] ?? JobRoll()
+  }
+
+  private mutating func removeTags(of job: FetchJob) {
+    for tag in job.tags {
+      tagged.update(tag) { roll in
+        roll?.remove(job)
+        if roll?.isEmpty == true { roll = nil }
+      }
+    }
+  }
+
+  mutating func remove(_ job: FetchJob) {
+    guard live.removeValue(forKey: job.receipt) != nil else { return }
+    roll.remove(job)
+    removeTags(of: job)
+    rememberEnd(of: job.receipt, by: job.uid)
+  }
+
+  /// Keeps the newest ends in a ring.
+  private mutating func rememberEnd(of receipt: ReceiptID, by uid: UInt32) {
+    guard ended.updateValue(uid, forKey: receipt) == nil else { return }
+    guard endedInOrder.count == Self.rememberedEnds else { return endedInOrder.append(receipt) }
+    ended[endedInOrder[oldestEnd]] = nil
+    endedInOrder[oldestEnd] = receipt
+    oldestEnd = (oldestEnd + 1) % Self.rememberedEnds
+  }
+}
+
+/// Receipts for requests that bring none: random UUIDs, made in batches.
+///
+/// They come from libcrypto's generator, which the kernel seeds, and which takes a twentieth of the time
+/// that the kernel's own does.
+struct ReceiptSource {
+  private static let batch = 256
+
+  private var words = [UInt64](repeating: 0, count: 2 * batch)
+  private var place = 2 * batch
+
+  mutating func next() -> ReceiptID {
+    if place == words.count { refill() }
+    defer { place += 2 }
+    return .random(using: (words[place], words[place + 1]))
+  }
+
+  private mutating func refill() {
+    let isFilled = unsafe words.withUnsafeMutableBytes { bytes in
+      let start = unsafe bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
+      return unsafe RAND_bytes(start, CInt(bytes.count)) == 1
+    }
+    if !isFilled { Randomness.fill(&words) }
+    place = 0
+  }
+}
+
+/// Ends many fetches in parts: queued ones first, or they would be started only to be ended.
+final class MassEnding {
+  /// The most fetches that one step ends.
+  private static let mostEnded = 16
+  /// The most that it looks at.
+  private static let mostExamined = 256
+
+  typealias Part = (members: [FetchJob], end: UInt64?)
+
+  /// The fetches after a number, as `JobRoll` has them.
+  private let part: (_ number: UInt64, _ most: Int) -> Part
+  private let isMeant: (FetchJob) -> Bool
+  private let end: (FetchJob) -> Void
+  /// Those that come later are left alone.
+  private let newest: UInt64
+  private var position: UInt64 = 0
+  private var endsRunning = false
+  /// How many it has ended.
+  private(set) var count = 0
+
+  init(
+    upTo newest: UInt64, _ part: @escaping (_ number: UInt64, _ most: Int) -> Part,
+    where isMeant: @escaping (FetchJob) -> Bool = { _ in true }, end: @escaping (FetchJob) -> Void
+  ) {
+    self.newest = newest
+    self.part = part
+    self.isMeant = isMeant
+    self.end = end
+  }
+
+  /// Ends all fetches of a roll that nobody else uses.
+  convenience init(_ roll: JobRoll, end: @escaping (FetchJob) -> Void) {
+    self.init(upTo: roll.newest, { roll.part(after: $0, most: $1) }, end: end)
+  }
+
+  /// Ends some of them; returns whether there may be more.
+  func step() -> Bool {
+    let part = part(position, Self.mostExamined)
+    let before = count
+    for job in part.members {
+      guard job.number <= newest else { return endPass() }
+      position = job.number
+      guard endsRunning || job.state == .queued, isMeant(job) else { continue }
+      end(job)
+      count += 1
+      if count - before == Self.mostEnded { return true }
+    }
+    guard let next = part.end else { return endPass() }
+    position = next
+    return true
+  }
+
+  func endAll() { while step() {} }
+
+  private func endPass() -> Bool {
+    guard !endsRunning else { return false }
+    endsRunning = true
+    position = 0
+    return true
+  }
 }

@@ -283,3 +283,47 @@ final class FetchPipeline: FetchPart {
     preparation.prepare(delivered, for: job) { [unowned self] in jobs.end(job, $0, path: $1) }
   }
 }
+
+/// The objects that the stages of a fetch share, in the order in which a fetch meets them.
+struct FetchGround {
+  let pictures: PictureTiers
+  let made: MadePictures
+  let fleet: FleetTier
+  let downloader: Downloader
+  let preparation: FormPreparation
+  let answers: FetchAnswers
+  let hub: EventHub
+  let turns: Turns
+  let loop: EventLoop
+}
+
+/// A stage of fetches, with access to the objects that all of them share.
+protocol FetchPart { var ground: FetchGround { get } }
+
+extension FetchPart {
+  @inline(__always) var pictures: PictureTiers { ground.pictures }
+  @inline(__always) var made: MadePictures { ground.made }
+  @inline(__always) var fleet: FleetTier { ground.fleet }
+  @inline(__always) var downloader: Downloader { ground.downloader }
+  @inline(__always) var preparation: FormPreparation { ground.preparation }
+  @inline(__always) var answers: FetchAnswers { ground.answers }
+  @inline(__always) var hub: EventHub { ground.hub }
+  @inline(__always) var turns: Turns { ground.turns }
+  @inline(__always) var loop: EventLoop { ground.loop }
+}
+
+extension FetchOutcome {
+  /// The outcome of a fetch that is shown what is stored, under the condition that its client has set.
+  init(stored: DeliveredImage, under key: MergeKey, at now: Instant) {
+    if let answer = NotModified(stored, under: key.condition, at: now) {
+      self = .notModified(answer)
+    } else {
+      self = .image(stored)
+    }
+  }
+}
+
+extension MergeKey {
+  /// The client's own condition, as far as it is for the cache.
+  fileprivate var condition: ClientCondition? { headers.isEmpty ? nil : ClientCondition(sent, now: WallClock.seconds) }
+}

@@ -12,6 +12,7 @@ import ImgdCache
 import ImgdFleet
 import ImgdPicture
 import ImgdSystem
+import ImgdWire
 
 /// The looks under way: fetches that agree in what they ask for share one.
 final class FleetLookups {
@@ -195,5 +196,106 @@ final class FleetLookups {
       if lookup.name.purpose != .reading { later = .nothingEarlier }
     }
     if areMore { turns.carryOut { lookup.tellSome(later) } }
+  }
+}
+
+/// A look at the fleet's server, or the claim of a picture that a look has found, and the fetches that
+/// wait for the answer.
+final class FleetLookup {
+  enum Purpose {
+    /// To show what is there, and nothing else.
+    case reading
+    /// To fetch it here if it is not there.
+    case claiming
+    /// To fetch or confirm here what is there.
+    case replacing
+  }
+
+  /// Fetches that agree in this share a look.
+  struct Name: Hashable {
+    let key: MergeKey
+    let purpose: Purpose
+  }
+
+  let serial: UInt64
+  let name: Name
+  let begunAt: Instant
+  /// The last purge of this host before it began.
+  let checked: UInt64
+  /// Another host has the claim.
+  var isHeld = false
+  /// Ends the waiting.
+  var limit: Timer?
+  /// The tiers of this machine in which any of them wants the picture.
+  private(set) var tiers: Set<Tier> = []
+  private var waiting = Roll<(FleetFinding) -> Void>()
+
+  init(serial: UInt64, name: Name, checked: UInt64, at now: Instant) {
+    self.serial = serial
+    self.name = name
+    self.checked = checked
+    begunAt = now
+  }
+
+  var waiterCount: Int { waiting.count }
+
+  /// Adds a waiter, and returns its place.
+  func add(_ wish: PictureWish, then: @escaping (FleetFinding) -> Void) -> UInt64 {
+    tiers.formUnion(wish.tiers)
+    return waiting.append(then)
+  }
+
+  func remove(at place: UInt64) { waiting.remove(place) }
+
+  /// Tells some of them, in the order in which they came, and returns whether there are more; nobody may join any more.
+  func tellSome(_ finding: FleetFinding) -> Bool {
+    for _ in 0..<Turns.waitersAtOnce {
+      guard let tell = waiting.removeOldest() else { return false }
+      tell(finding)
+    }
+    return !waiting.isEmpty
+  }
+}
+
+/// The outcome of a look at the fleet's server, for a fetch that has waited for it.
+enum FleetFinding {
+  /// The origin has to be asked; with a claim, other hosts wait for what it says.
+  case nothing(FleetClaim?)
+  /// Others who waited began to ask the origin a while ago, and may have its answer already.
+  case nothingEarlier
+  /// What was found is of no use. It can be claimed, so that a picture takes its place.
+  case replaceable(stamp: UInt64)
+  /// There is a picture, fresh or not.
+  case picture(FleetFound)
+}
+
+/// A picture that another host has fetched, or that this one fetched in an earlier life.
+final class FleetFound {
+  let image: CachedImage
+  /// Tells it apart from others under its key.
+  let stamp: UInt64
+  /// The tiers of this machine in which it is wanted.
+  let tiers: Set<Tier>
+  /// Whether it has been put into those tiers.
+  var hasRisen = false
+
+  init(_ image: CachedImage, stamp: UInt64, for lookup: FleetLookup) {
+    self.image = image
+    self.stamp = stamp
+    tiers = lookup.tiers
+  }
+}
+
+extension FleetPicture {
+  /// The image that a value of the server stands for; nil if the value is about another key, or makes no sense.
+  ///
+  /// Its bytes say what the picture is, the request says what its answer depends on, and only its age says when it was
+  /// stored: other hosts may err, and their clocks may be off.
+  func image(_ picture: PictureMeasures, for lookup: FleetLookup, at now: Instant) -> CachedImage? {
+    let key = lookup.name.key
+    return CachedImage.make(
+      record, key: key.key, payload: payload, facts: ImageFacts(picture), sent: key.sent, vary: { key.outcome(of: $0) },
+      serial: lookup.serial, checked: lookup.checked,
+      stored: StoredMoment(age: age, now: now, nowWall: WallClock.seconds))
   }
 }

@@ -1,5 +1,6 @@
 import ImgdCache
 import ImgdFleet
+import ImgdPicture
 import ImgdProgram
 import ImgdSystem
 import ImgdWire
@@ -180,4 +181,101 @@ final class FleetTier {
 extension MergeKey {
   /// The digest under which other hosts find the picture; nil for a picture that is not for everybody.
   var digestForAll: KeyDigest? { credentialNames.isEmpty && key.scope == nil && !hasCondition ? key.digest : nil }
+}
+
+/// The edge at which look-ups, pictures and purges leave the core for the server that other hosts use as well.
+/// Reports come back as values, through `Core.receive`.
+///
+/// A test replaces it: behind it are a thread, libhiredis and a server.
+protocol Fleet: AnyObject {
+  /// Begins to read the log of purges after the last one that was heard; nil where none ever was.
+  func join(from position: FleetPosition?)
+  func look(_ look: FleetLook)
+  /// Claims a picture that a look has found, which is then confirmed or fetched again; it stays readable.
+  func claim(serial: UInt64, _ digest: KeyDigest, replacing stamp: UInt64)
+  /// Extends a claim by its full time.
+  func renew(serial: UInt64)
+  /// Ends a look or gives a claim back without a picture; `removing` deletes what is stored, where the origin no longer
+  /// has it.
+  func release(serial: UInt64, removing: Bool)
+  /// Deletes what is stored, without a claim, since it is no longer right.
+  func remove(_ digest: KeyDigest)
+  func store(_ store: FleetStore)
+  /// Puts a purge into the log; `sent` or `unsent` follows.
+  func send(_ purge: FleetPurge)
+}
+
+/// An event of the fleet on its way to the core, with the picture that its value was recognised as.
+struct FleetReport: Sendable {
+  let event: FleetEvent
+  /// What the bytes were recognised as; nil unless the event brings a picture, and for bytes that
+  /// are not a picture.
+  let picture: PictureMeasures?
+
+  /// Recognises the picture. Called on the fleet's loop, so that no hit is delayed.
+  init(_ event: FleetEvent) {
+    self.event = event
+    picture =
+      if case .looked(_, .found(let found)) = event {
+        found.payload.withBytes { bytes in try? PictureProbe.recognise(bytes) }
+      } else { nil }
+  }
+}
+
+// Ages that other hosts have written: they may be anything.
+
+extension Duration {
+  /// The duration, as far as it makes sense for an age: nothing comes from the future, or is older than any machine.
+  var asAge: Duration { min(max(self, .zero), .seconds(1 << 32)) }
+}
+
+extension Instant {
+  /// The moment that lies `age` before this one.
+  func before(_ age: Duration) -> Instant { self + (.zero - age.asAge) }
+}
+
+/// Writes a line for each change of the fleet's state. Trying a server again is no change.
+final class FleetJournal {
+  private var told: FleetState?
+
+  func note(_ state: FleetState) {
+    guard state.phase != .connecting, state != told else { return }
+    // Each try may fail in a way of its own.
+    if state.phase == .down, told?.phase == .down { return }
+    told = state
+    // The reason names the server.
+    let reason = state.reason ?? "the fleet's server is \(state.phase.rawValue)"
+    switch state.phase {
+    case .connecting: break
+    case .ok: Log.notice(.fleet, "the fleet's server is used")
+    case .readOnly, .down: Log.warning(.fleet, reason)
+    case .refused: Log.error(.fleet, reason)
+    }
+  }
+}
+
+extension JSONWriter {
+  /// The figures of the tier that hosts share.
+  mutating func fleet(_ tier: FleetTier, _ purges: FleetPurges, server: String) {
+    field("state", tier.state.phase.rawValue)
+    if let reason = tier.state.reason { field("reason", reason) }
+    field("server", server)
+    field("hits", tier.counts.hits)
+    field("misses", tier.counts.misses)
+    field("waits", tier.counts.waits)
+    field("timeouts", tier.counts.timeouts)
+    field("stores", tier.counts.stores)
+    field("refused", tier.counts.refused)
+    field("overtaken", tier.counts.overtaken)
+    field("invalid", tier.counts.invalid)
+    field("bytes_read", tier.counts.bytesRead)
+    field("bytes_stored", tier.counts.bytesStored)
+    object("purges") { line in
+      line.field("sent", purges.counts.sent)
+      line.field("heard", purges.counts.heard)
+      line.field("pending", purges.pending)
+      line.field("waiting", purges.lag)
+      line.field("gaps", purges.counts.gaps)
+    }
+  }
 }

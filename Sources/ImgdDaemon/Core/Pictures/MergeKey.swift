@@ -118,3 +118,77 @@ private struct KeyParts {
     scope = secrets.isEmpty ? nil : CredentialScope(uid: uid, credentials: secrets)
   }
 }
+
+// The stored answers that a request may be shown.
+//
+// A request without credentials has one key, and what is stored there is for all. One with credentials has a key that
+// is its user's alone, and beside it, as far as its credentials may be shared, the key without them: there it finds
+// what the origin lets everybody have (`CredentialSharing`), no matter which user has fetched it.
+
+extension MergeKey {
+  /// The same request as one for what the origin lets everybody have; nil where its credentials do not allow that.
+  var shared: MergeKey? {
+    sharedKey.map { key in
+      MergeKey(
+        key: key, owner: owner, headers: headers.filter { !credentialNames.contains($0.name) },
+        isAfterPublic: isAfterPublic)
+    }
+  }
+
+  /// Whether a request with this key may be shown an image that is stored under one of its keys.
+  func admits(_ image: CachedImage) -> Bool {
+    guard image.isFor(sent: sent) else { return false }
+    guard let sharing, image.key.scope == nil else { return true }
+    return sharing.admits(image.response.headers.list)
+  }
+
+  /// The key under which an answer is kept.
+  func key(keeping headers: HeaderList) -> CacheKey {
+    guard let sharedKey, let sharing, sharing.admits(headers) else { return key }
+    return sharedKey
+  }
+
+  private var sharing: CredentialSharing? { sharedKey == nil ? nil : CredentialSharing(credentialNames) }
+}
+
+/// Of two images that both fit, the one that came later (RFC 9111, 4).
+func newer(_ one: CachedImage?, _ other: CachedImage?) -> CachedImage? {
+  guard let one, let other else { return one ?? other }
+  return (other.storedAt, other.serial) > (one.storedAt, one.serial) ? other : one
+}
+
+/// The names of request headers that are credentials: what they open belongs to the user who sent them.
+///
+/// The standard has two, and every service invents its own. A name that looks like one counts as one:
+/// taken wrongly for a credential, a header costs its user a place on disk; not taken for one, it would
+/// show one user's pictures to all.
+struct CredentialNames {
+  private static let standard: Set<String> = ["authorization", "cookie"]
+  private static let endings = ["key", "token", "secret"]
+
+  /// Names that the operator adds, in lower case.
+  private let further: Set<String>
+
+  init(_ http: Configuration.HTTP) { further = Set(http.credentialFields) }
+
+  /// Whether a lower-case name is one of them.
+  func contains(_ name: String) -> Bool {
+    Self.standard.contains(name) || further.contains(name) || name.hasPrefix("proxy-") || name.contains("auth")
+      || Self.endings.contains { name.hasSuffix($0) }
+  }
+}
+
+/// An origin's statement that what was asked for is found under another URL.
+struct Redirect {
+  /// The absolute URL.
+  let target: String
+  /// Whether a public address has sent it: then it must not lead to a private one.
+  let isFromPublicAddress: Bool
+}
+
+extension CachedImage {
+  /// The redirect that the answer is.
+  var redirect: Redirect? {
+    response.redirectTarget.map { Redirect(target: $0, isFromPublicAddress: isFromPublicAddress) }
+  }
+}

@@ -67,3 +67,57 @@ struct PriorityCounts {
     }
   }
 }
+
+/// The one for whom something waits: a connection, or a share of one. Without a connection it is a user.
+struct Claimant: Hashable {
+  let uid: UInt32
+  var connection: UInt64?
+  /// As the request names it.
+  var share: String?
+
+  /// The member at that level that this is, or that it belongs to.
+  func member(at level: TurnLevel) -> Claimant {
+    switch level {
+    case .user: Claimant(uid: uid)
+    case .connection: Claimant(uid: uid, connection: connection)
+    case .share: self
+    }
+  }
+}
+
+/// Those who take turns with each other: users, the connections of a user, the shares of a connection. All that names
+/// no share counts as one share.
+enum TurnLevel: Int { case user, connection, share }
+
+/// How much a user may have of what all share, and whose work a user may end.
+///
+/// Root and the user that the daemon runs as could end the daemon: nothing is kept from them. Anybody else may have
+/// a half, so that no user is told that others have taken everything.
+struct Access {
+  /// The user that the daemon runs as.
+  let owner: UInt32
+
+  func isUnbound(_ uid: UInt32) -> Bool { uid == 0 || uid == owner }
+
+  func share(of uid: UInt32, in all: Int) -> Int { isUnbound(uid) ? all : max(all / 2, 1) }
+
+  func mayEnd(workOf other: UInt32, by uid: UInt32) -> Bool { uid == other || isUnbound(uid) }
+}
+
+/// The time that a service takes, or is expected to take.
+struct ServiceTime: Comparable {
+  /// What is expected to take no longer than this is let through where slow things wait: those who come next wait no
+  /// longer than that.
+  static let quick = ServiceTime(.milliseconds(250))
+
+  private let time: Duration
+
+  init(_ time: Duration) { self.time = time }
+
+  var isQuick: Bool { self <= .quick }
+
+  /// The charge in nanoseconds. Nothing is free of charge, or one claimant could take all turns.
+  var charge: Int64 { max(1_000, time.nanoseconds) }
+
+  static func < (left: ServiceTime, right: ServiceTime) -> Bool { left.time < right.time }
+}

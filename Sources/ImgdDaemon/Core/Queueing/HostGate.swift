@@ -168,3 +168,150 @@ final class HostGate {
     line.offered = wanted
   }
 }
+
+/// What waits for one host, and how much is under way there.
+final class HostQueue {
+  let name: String
+  /// How much waits, and how much runs.
+  var queued = 0
+  var active = 0
+  /// How many of the running ones are slow.
+  var slow = 0
+  /// All that ran were slow, and none has flowed again or ended in time since: other hosts go first.
+  var yields = false
+  /// The host has asked to be left alone until then.
+  var heldUntil: Instant?
+  /// Whether it answers again after that time is still to be seen: until then, one at a time.
+  var isOnProbation = false
+  /// The lines of what waits, by priority and user. A line remembers whose turn it was, and stays as long as anything
+  /// of the host waits or runs.
+  private(set) var lines: [LineName: HostLine] = [:]
+
+  struct LineName: Hashable {
+    let priority: Priority
+    let uid: UInt32
+  }
+
+  init(name: String) { self.name = name }
+
+  var isUnused: Bool { queued == 0 && active == 0 && heldUntil == nil }
+
+  /// Whether one more may run beside those that run already.
+  func hasPlace(atMost limit: Int) -> Bool { heldUntil == nil && active < (isOnProbation ? 1 : limit) }
+
+  func line(for claim: Claim) -> HostLine {
+    let name = LineName(priority: claim.priority, uid: claim.claimant.uid)
+    if let line = lines[name] { return line }
+    let line = HostLine(claim.priority)
+    lines[name] = line
+    return line
+  }
+}
+
+/// What one user waits for at one host with one priority: the user's connections take turns, and each
+/// has an order of its own.
+final class HostLine {
+  let priority: Priority
+  let claims = TurnLine(.connection, to: .connection)
+  /// The claims that stand in the common queue for this line: the next, and the oldest of the same connection.
+  var offered: [Claim] = []
+
+  init(_ priority: Priority) { self.priority = priority }
+
+  /// The claims to offer: those of the connection whose turn it is, unless it has to let others go first.
+  func candidates(hasToWait: (Claimant) -> Bool) -> [Claim] {
+    let ready = claims.heads { hasToWait($0) ? .nothing : .anything }
+    guard let heads = ready ?? claims.heads(admits: { _ in .anything }) else { return [] }
+    return heads.next == heads.oldest ? [heads.next] : [heads.next, heads.oldest]
+  }
+}
+
+/// The places of running downloads: how many there are, and who holds them.
+///
+/// With eight places or more, an eighth is kept for connections that hold none, and half of that for users that hold
+/// none. A download that is slow does not count then: otherwise its server would decide how much room the others have.
+/// How many may run including the slow ones is bounded as well, in all, for a user and for a connection. With fewer
+/// places every download counts: an operator who sets such a low limit means it.
+struct Places {
+  /// The fewest places for which the rules about shares hold.
+  static let fewestToShare = 8
+  /// How many downloads may run for each place, including the slow ones.
+  private static let mostPerPlace = 8
+
+  /// How many may run that are not slow.
+  var limit: Int
+  private(set) var active = 0
+  private(set) var slow = 0
+  /// The most that ever ran at once.
+  private(set) var peak = 0
+  private var low = 0
+  /// How many each user and each connection holds.
+  private(set) var held: [Claimant: Int] = [:]
+
+  init(limit: Int) { self.limit = limit }
+
+  /// Whether there are enough places for the rules about shares.
+  var isShared: Bool { limit >= Self.fewestToShare }
+  private var free: Int { limit - active + (isShared ? slow : 0) }
+  private var reserve: Int { isShared ? limit / 8 : 0 }
+  private var most: Int { isShared ? Self.mostPerPlace * limit : limit }
+  private var mostOfUser: Int { isShared ? most / 2 : limit }
+  private var mostOfConnection: Int { isShared ? most * 3 / 8 : limit }
+
+  // MARK: Who may have one
+
+  var hasAny: Bool { free > 0 && active < most }
+
+  /// Where there is more than one place, one is kept from `low`.
+  func admits(_ priority: Priority) -> Bool { priority != .low || limit < 2 || low < limit - 1 }
+
+  /// Whether a user may have a place, or a connection of a user who is admitted.
+  func admits(_ claimant: Claimant) -> Bool {
+    let held = held[claimant, default: 0]
+    let (most, kept) = claimant.connection == nil ? (mostOfUser, reserve / 2) : (mostOfConnection, reserve)
+    return hasAny && held < most && (held == 0 || free > kept)
+  }
+
+  /// Whether the connection has to wait because of the places that it holds: another one at the same host goes ahead of
+  /// it.
+  func holdsBack(_ claimant: Claimant) -> Bool {
+    guard isShared, let held = held[claimant] else { return false }
+    return free <= reserve || held >= mostOfConnection
+  }
+
+  // MARK: Given and given back
+
+  mutating func give(to holder: Claimant, _ priority: Priority) {
+    active += 1
+    peak = max(peak, active)
+    held[holder.member(at: .user), default: 0] += 1
+    held[holder, default: 0] += 1
+    if priority == .low { low += 1 }
+  }
+
+  mutating func giveBack(by holder: Claimant, _ priority: Priority, isSlow: Bool) {
+    active -= 1
+    held.countDown(holder.member(at: .user))
+    held.countDown(holder)
+    if isSlow { slow -= 1 } else if priority == .low { low -= 1 }
+  }
+
+  /// Notes that a running download became slow, or flows again.
+  mutating func change(_ priority: Priority, isSlow: Bool) {
+    slow += isSlow ? 1 : -1
+    if priority == .low { low += isSlow ? -1 : 1 }
+  }
+
+  /// Notes that the requests for a running download that is not slow have another priority.
+  mutating func change(from before: Priority, to after: Priority) {
+    low += (after == .low ? 1 : 0) - (before == .low ? 1 : 0)
+  }
+}
+
+extension Dictionary where Value == Int {
+  /// Counts a key down, and forgets it at zero.
+  mutating func countDown(_ key: Key, by amount: Int = 1) {
+    let rest = self[key, default: 0] - amount
+    self[key] = rest > 0 ? rest : nil
+  }
+}

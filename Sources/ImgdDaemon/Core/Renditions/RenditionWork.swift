@@ -66,3 +66,66 @@ final class RenditionWork {
     return !waiting.isEmpty
   }
 }
+
+/// The bytes of the pictures that wait for a decoder or are with one: they are held in memory until it is done with
+/// them, whatever leaves the tiers.
+///
+/// Downloads bring pictures faster than decoders take them. A user may have a share of the limit (`Access`). The last
+/// eighth of that is for those who hold little: there, after its first picture, a share of a connection may hold no
+/// more than it then leaves to others, so that one address behind the gateway does not keep out the pictures of all
+/// others. A picture of which a share wants several forms is held once, and counts once.
+struct WaitingPictures {
+  static let mostBytes = 256 << 20
+
+  /// A picture that is held for one share.
+  private struct Holding: Hashable {
+    let claimant: Claimant
+    let picture: ObjectIdentifier
+  }
+
+  private(set) var bytes = 0
+  private var users: [UInt32: Int] = [:]
+  private var shares: [Claimant: Int] = [:]
+  private var forms: [Holding: Int] = [:]
+  private let access: Access
+
+  init(_ access: Access) { self.access = access }
+
+  /// Why a picture may not wait; nil if it may. The first picture of a user always may.
+  func refusal(of picture: CachedImage, by claimant: Claimant) -> DecodeFailure? {
+    let holding = Holding(claimant: claimant, picture: ObjectIdentifier(picture))
+    let (user, share) = (users[claimant.uid, default: 0], shares[claimant, default: 0])
+    guard user > 0, forms[holding] == nil else { return nil }
+    let count = picture.byteCount
+    let limit = access.share(of: claimant.uid, in: Self.mostBytes)
+    let left = min(limit - user, Self.mostBytes - bytes) - count
+    if left < 0 { return refusal(user, of: limit) }
+    guard left < limit / 8, share > 0, share + count > left else { return nil }
+    return refusal(share, of: max(share, left))
+  }
+
+  private func refusal(_ held: Int, of limit: Int) -> DecodeFailure {
+    DecodeFailure(
+      .queueFull,
+      "pictures of \(held >> 20) MB wait for a decoder, which is about the limit of \(limit >> 20) MB: "
+        + "the picture is cached, ask again in a moment")
+  }
+
+  mutating func hold(_ picture: CachedImage, by claimant: Claimant) {
+    let holding = Holding(claimant: claimant, picture: ObjectIdentifier(picture))
+    forms[holding, default: 0] += 1
+    if forms[holding] == 1 { change(picture.byteCount, claimant) }
+  }
+
+  mutating func release(_ picture: CachedImage, by claimant: Claimant) {
+    let holding = Holding(claimant: claimant, picture: ObjectIdentifier(picture))
+    forms.countDown(holding)
+    if forms[holding] == nil { change(-picture.byteCount, claimant) }
+  }
+
+  private mutating func change(_ count: Int, _ claimant: Claimant) {
+    bytes += count
+    users.countDown(claimant.uid, by: -count)
+    shares.countDown(claimant, by: -count)
+  }
+}

@@ -1,4 +1,5 @@
 package import ImgdProgram
+import ImgdSystem
 
 extension Configuration: ProgramConfiguration {
   package static let keys: [ConfigurationKey<Configuration>] =
@@ -181,4 +182,25 @@ extension Configuration: ProgramConfiguration {
       .fleet, "TTL", \.fleet.ttl, .duration(.seconds(1)...anyDuration.upperBound),
       "How long the server keeps a picture at most after it was stored or confirmed."),
   ]
+}
+
+extension Configuration {
+  package static let example: (section: ConfigurationSection, assignment: String) = (.memory, "Capacity=200M")
+
+  /// Clients use this variable too.
+  package static let shortVariables: [(variable: String, section: ConfigurationSection, key: String)] = [
+    ("IMGD_SOCKET", .control, "Socket")
+  ]
+
+  /// Complains if `Preferred` exceeds `Capacity`: an eviction cannot leave more than the tier may hold.
+  package func contradictions(origin: (_ key: String) -> String) -> [String] {
+    // A percentage follows the capacity.
+    guard case .bytes(let preferred) = memory.preferred, preferred > memory.capacity else { return [] }
+    let capacity = SizeText.text(memory.capacity)
+    return [
+      "\(origin("Memory.Preferred")): Memory.Preferred=\(SizeText.text(preferred)) is more than "
+        + "Memory.Capacity=\(capacity): set Memory.Preferred to at most "
+        + "\(capacity), or to a percentage such as 60%, which follows Capacity"
+    ]
+  }
 }

@@ -1,8 +1,10 @@
+import Glibc
 import ImgdCache
 import ImgdFleet
 import ImgdProgram
 import ImgdSystem
 import ImgdTransfer
+import ImgdWire
 
 /// Notifies the service manager about the daemon's life; does nothing where there is none.
 ///
@@ -94,5 +96,195 @@ private final class LoopAnswers {
   func ask(then answered: @escaping () -> Void) {
     waiting.answered = answered
     question { [home] in home.post(true) }
+  }
+}
+
+/// The status line that `systemctl status` shows to every user.
+///
+/// It names no URL, and is sent at most every five seconds and only after a command: an idle daemon
+/// does not wake up.
+final class StatusLine {
+  private static let interval = Duration.seconds(5)
+
+  /// The line as it should be at this moment.
+  let text: () -> String
+  private let manager: SystemdMessenger
+  private let loop: EventLoop
+  private var isScheduled = false
+  private var last = ""
+  private(set) var isClosed = false
+
+  init(_ manager: SystemdMessenger, on loop: EventLoop, _ text: @escaping () -> String) {
+    self.manager = manager
+    self.loop = loop
+    self.text = text
+  }
+
+  /// A command has arrived: the line may have changed, and is compared after the interval.
+  func noteActivity() {
+    guard !isScheduled, manager.hasManager else { return }
+    isScheduled = true
+    loop.schedule(after: Self.interval) { [weak self] in self?.update() }
+  }
+
+  /// Sends nothing any more: the last status says that the daemon is stopping.
+  func close() { isClosed = true }
+
+  private func update() {
+    isScheduled = false
+    guard !isClosed else { return }
+    let text = text()
+    guard text != last else { return }
+    last = text
+    manager.post(.status(text))
+  }
+}
+
+/// Gives a sign of life whenever every stage has answered since the last one.
+///
+/// The stages are asked four times in the period that the manager allows, so that a slow answer or a
+/// lost sign does not end the service. While an answer is missing no stage is asked again: one that
+/// hangs finds a single question when it goes on.
+final class Watchdog {
+  /// A part of the program that clients depend on.
+  struct Stage {
+    let name: String
+    let ask: (_ answered: @escaping () -> Void) -> Void
+
+    /// `ask` must call `answered` on the loop, in its own time.
+    init(name: String, ask: @escaping (_ answered: @escaping () -> Void) -> Void) {
+      self.name = name
+      self.ask = ask
+    }
+  }
+
+  /// Called with the stages that have not answered for half of the period, once until all have.
+  var onDelay: ([String]) -> Void = { _ in }
+
+  /// A shorter period is a mistake, and asking that often would keep the program busy.
+  private static let shortestPeriod = Duration.milliseconds(40)
+
+  private let pause: Duration
+  private let patience: Duration
+  private let loop: EventLoop
+  private let stages: [Stage]
+  private let ping: () -> Void
+  private var missing: Set<Int> = []
+  private var round = 0
+  private var isStopped = false
+  private var next: Timer?
+  private var delay: Timer?
+
+  /// Begins with a question at once; `ping` is called on the loop.
+  init(period: Duration, loop: EventLoop, stages: [Stage], ping: @escaping () -> Void) {
+    precondition(!stages.isEmpty, "a sign of life needs at least one stage to answer")
+    let period = max(period, Self.shortestPeriod)
+    pause = period / 4
+    patience = period / 2
+    self.loop = loop
+    self.stages = stages
+    self.ping = ping
+    ask()
+  }
+
+  deinit { stop() }
+
+  /// Asks no stage any more, and gives no more signs of life.
+  func stop() {
+    isStopped = true
+    missing = []
+    next?.cancel()
+    delay?.cancel()
+  }
+
+  /// The stages whose answers are missing.
+  var late: [String] { missing.sorted().map { stages[$0].name } }
+
+  private func ask() {
+    round += 1
+    missing = Set(stages.indices)
+    delay = loop.schedule(after: patience) { [unowned self] in onDelay(late) }
+    for index in stages.indices where !isStopped {
+      stages[index].ask { [weak self, round] in self?.answer(of: index, in: round) }
+    }
+  }
+
+  /// An answer to an earlier question does not count for this round.
+  private func answer(of index: Int, in asked: Int) {
+    guard asked == round, missing.remove(index) != nil, missing.isEmpty else { return }
+    delay?.cancel()
+    ping()
+    guard !isStopped else { return }
+    next = loop.schedule(after: pause) { [unowned self] in ask() }
+  }
+}
+
+/// The descriptors that the service manager has passed, by name; each has one owner.
+struct Inheritance {
+  /// The name that a socket unit gives with FileDescriptorName=.
+  static let socketName = "control"
+
+  let socket: CInt?
+  /// The descriptors of the previous daemon's memory tier.
+  private(set) var left: [InheritedDescriptor] = []
+  /// The names that imgd does not use.
+  private(set) var unknown: Set<String> = []
+
+  init(_ descriptors: [InheritedDescriptor]) {
+    let control = Self.control(in: descriptors)
+    socket = control?.number
+    var closed = 0
+    for descriptor in descriptors where descriptor != control {
+      switch descriptor.name {
+      case MemoryHandover.indexName, MemoryHandover.bodiesName: left.append(descriptor)
+      default:
+        // It has no other owner that would close it.
+        Glibc.close(descriptor.number)
+        unknown.insert(descriptor.name)
+        closed += 1
+      }
+    }
+    if closed > 0 { warn(ofClosed: closed) }
+  }
+
+  /// The control socket; programs other than systemd may pass it without a name.
+  static func control(in descriptors: [InheritedDescriptor]) -> InheritedDescriptor? {
+    descriptors.first { $0.name == socketName } ?? descriptors.first { $0.name == InheritedDescriptor.noName }
+  }
+
+  private func warn(ofClosed count: Int) {
+    let names = unknown.sorted().prefix(3).map { "'\($0)'" }.joined(separator: ", ")
+    Log.warning(
+      .start,
+      "closed what was inherited under \(names)\(unknown.count > 3 ? " and other names" : "") "
+        + "(descriptors: \(count)): imgd takes one socket, named '\(Self.socketName)' by " + "FileDescriptorName=")
+  }
+}
+
+/// A start that fails and would fail again until somebody corrects the configuration.
+///
+/// Clients may wait in a socket that the service manager has opened. Because of them it would start
+/// the daemon again and again, until it gave up the socket as well. So they get an error and are
+/// disconnected.
+enum FailedStart {
+  /// No more than can wait in a socket: clients that reconnect at once would keep the daemon busy.
+  private static let most = 4_096
+
+  /// Sends the reason to the manager and to all clients that wait in its socket.
+  static func report(_ reason: String, in environment: SystemdEnvironment) {
+    SystemdNotifier().send(.status(reason))
+    guard let control = Inheritance.control(in: environment.inherited),
+      let listener = try? UnixListener(adopting: control.number)
+    else { return }
+    turnAway(from: listener, because: reason)
+  }
+
+  static func turnAway(from listener: UnixListener, because reason: String) {
+    let error = WireError(.unavailable, "imgd cannot start: \(reason)")
+    let scratch = ReadScratch()
+    for _ in 0..<most {
+      guard case .client(let socket) = listener.accept() else { return }
+      socket.turnAway(error, reading: scratch)
+    }
   }
 }

@@ -1,0 +1,284 @@
+import Glibc
+import ImgdConnection
+import ImgdSystem
+import ImgdWire
+
+/// `imgctl fetch`: pictures as paths, files, bytes or pixels.
+struct Fetch: Verb {
+  static let description = VerbDescription(
+    "fetch", "fetch pictures", operands: .any("URL", .url),
+    options: [OutputOptions.output, OutputOptions.form] + OutputOptions.files + [URLSource.input, OutputOptions.jobs]
+      + OutputOptions.records + RequestOptions.all + [
+        VerbOption("describe", help: "with --json: what can stand for the picture (ThumbHash)"),
+        VerbOption("http", help: "with --json: the origin's status and headers"),
+        VerbOption("receipt", nil, .text("UUID"), help: "the receipt of the fetch, for cancel and wait"),
+        VerbOption("no-wait", help: "do not wait for the pictures: print receipts for imgctl wait"),
+        VerbOption("detach", help: "go on at the daemon when imgctl ends"),
+      ],
+    details: """
+      Prints a line for each picture, in the order asked: the path of its file in the daemon's cache. A picture that is in no file has no line, and the exit code is 12. With -o: the path of the file that was written. A file that exists is not touched, and its picture is a failure. The ending of a file's name says in which format it is written, unless there is --format.
+      The URL - stands for the URLs on standard input, one on each line; they are fetched as they arrive. Behind a URL, after a blank, there may be the name of its file in the directory of -o.
+      On a terminal the progress of slow downloads is shown; --quiet turns that off.
+      """)
+
+  private let arguments: Arguments
+  private let output: OutputOptions
+  private let options: RequestOptions
+
+  init(_ arguments: Arguments) throws(UsageProblem) {
+    self.arguments = arguments
+    try URLSource.check(arguments, of: Self.description)
+    output = try OutputOptions(arguments)
+    options = try RequestOptions(arguments, named: output.output.flatMap(OutputFormat.init(ofFile:)))
+    if output.form == .pixels, Self.encodings.contains(where: { arguments.has($0) }) {
+      throw UsageProblem("--as pixels has no encoding: leave out --format, --quality and --frames")
+    }
+    for option in ["describe", "http"] where arguments.has(option) && !arguments.has("json") {
+      throw UsageProblem("--\(option) needs --json")
+    }
+    try checkReceipt()
+    if arguments.has("no-wait"), output.form.hasDescriptor {
+      throw UsageProblem("--no-wait prints receipts: fetch the pictures with imgctl wait -o")
+    }
+  }
+
+  /// The options that mean nothing for pixels.
+  private static let encodings = ["format", "quality", "frames"]
+
+  private func checkReceipt() throws(UsageProblem) {
+    guard let receipt = arguments.text("receipt") else { return }
+    guard ReceiptID(receipt) != nil else {
+      throw UsageProblem("--receipt \(printable(receipt)) is not a UUID: write one such as \(Self.example)")
+    }
+    if arguments.operands.count != 1 || arguments.operands == ["-"] || arguments.has("input") {
+      throw UsageProblem("--receipt is the receipt of one fetch: name one URL")
+    }
+  }
+
+  private static let example = "5d0c9b7e-2a43-4b57-9a57-2c2e3c9e1b11"
+
+  func carryOut(in context: Context) throws(Failure) -> ExitCode {
+    let count = arguments.has("input") ? nil : arguments.operands.count
+    let delivery = try output.delivery(count: count, context.console)
+    var plan = FetchPlan(delivery: delivery)
+    options.apply(to: &plan)
+    apply(to: &plan.fetch)
+    plan.namesFormats = arguments.format == nil
+    plan.isOrdered = output.isOrdered
+    plan.mostOpen = arguments.number("jobs") ?? plan.mostOpen
+    plan.showsProgress = output.showsProgress
+    return try FetchRun(plan, arguments.operands, list: arguments.text("input"), in: context).finish()
+  }
+
+  private func apply(to fetch: inout FetchRequest) {
+    fetch.extras.receipt = arguments.text("receipt").flatMap { ReceiptID($0) }
+    fetch.extras.describe = arguments.has("describe")
+    fetch.http = arguments.has("http")
+    fetch.detach = arguments.has("detach")
+    fetch.wait = !arguments.has("no-wait")
+  }
+}
+
+/// `imgctl cat`: the bytes of pictures, one after the other.
+struct Cat: Verb {
+  static let description = VerbDescription(
+    "cat", "write the bytes of pictures to standard output", operands: .any("URL", .url),
+    options: [URLSource.input, OutputOptions.files[0]] + RequestOptions.all,
+    details: "The pictures come in the order asked. A terminal is refused, unless there is --force.")
+
+  private let arguments: Arguments
+  private let options: RequestOptions
+
+  init(_ arguments: Arguments) throws(UsageProblem) {
+    self.arguments = arguments
+    try URLSource.check(arguments, of: Self.description)
+    options = try RequestOptions(arguments)
+  }
+
+  func carryOut(in context: Context) throws(Failure) -> ExitCode {
+    if context.console.terminals.output, !arguments.has("force") {
+      throw Failure(.wrongUsage, "standard output is a terminal: send it into a file or a program, or write --force")
+    }
+    let delivery = Delivery(form: .bytes, destination: .standardOutput, collision: .refuse, style: .nothing)
+    var plan = FetchPlan(delivery: delivery)
+    options.apply(to: &plan)
+    return try FetchRun(plan, arguments.operands, list: arguments.text("input"), in: context).finish()
+  }
+}
+
+/// `imgctl thumbnail`: small pictures that fit into a square.
+struct Thumbnail: Verb {
+  static let description = VerbDescription(
+    "thumbnail", "make small pictures", operands: .some("URL", .url),
+    options: [
+      VerbOption("size", "s", .number("PIXELS", WireLimits.side), help: "the longer side; 256 unless given"),
+      OutputFormat.option, OutputOptions.output,
+    ] + OutputOptions.files + OutputOptions.records,
+    details: """
+      Prints the path of a file in the daemon's cache or, with -o, of the file that was written. A picture that is small enough is not enlarged. Of an animation it is the first frame.
+      """)
+
+  private let arguments: Arguments
+  private let output: OutputOptions
+
+  init(_ arguments: Arguments) throws(UsageProblem) {
+    self.arguments = arguments
+    output = try OutputOptions(arguments)
+  }
+
+  func carryOut(in context: Context) throws(Failure) -> ExitCode {
+    let count = arguments.operands.contains("-") ? nil : arguments.operands.count
+    var plan = FetchPlan(delivery: try output.delivery(count: count, context.console))
+    let side = arguments.number("size") ?? 256
+    plan.fetch.form = PictureForm(
+      box: PictureForm.Box(width: side, height: side), format: arguments.format ?? .original, frames: .first)
+    plan.namesFormats = arguments.format == nil
+    plan.isOrdered = output.isOrdered
+    plan.showsProgress = output.showsProgress
+    return try FetchRun(plan, arguments.operands, in: context).finish()
+  }
+}
+
+/// `imgctl wait`: the outcomes of earlier fetches.
+struct Wait: Verb {
+  static let description = VerbDescription(
+    "wait", "collect the outcomes of fetches with --no-wait or --detach", operands: .some("RECEIPT"),
+    options: [OutputOptions.output, OutputOptions.form] + OutputOptions.files
+      + OutputOptions.records.filter { $0.name != "progress" },
+    details: """
+      Waits for the end of each fetch, and prints what imgctl fetch would have printed. The daemon keeps an outcome for ten minutes.
+      """)
+
+  private let arguments: Arguments
+  private let output: OutputOptions
+
+  init(_ arguments: Arguments) throws(UsageProblem) {
+    self.arguments = arguments
+    output = try OutputOptions(arguments, of: .wait)
+    for receipt in arguments.operands where receipt != "-" && ReceiptID(receipt) == nil {
+      throw UsageProblem("'\(printable(receipt))' is not a receipt: imgctl fetch --no-wait prints one")
+    }
+  }
+
+  func carryOut(in context: Context) throws(Failure) -> ExitCode {
+    let count = arguments.operands.contains("-") ? nil : arguments.operands.count
+    var plan = FetchPlan(command: .wait, delivery: try output.delivery(count: count, context.console))
+    plan.isOrdered = output.isOrdered
+    return try FetchRun(plan, arguments.operands, in: context).finish()
+  }
+}
+
+/// `imgctl prefetch`: pictures into the cache, before anybody asks for them.
+struct Prefetch: Verb {
+  static let description = VerbDescription(
+    "prefetch", "fill the cache", operands: .any("URL", .url),
+    options: [
+      URLSource.input, OutputOptions.jobs,
+      VerbOption("progress", help: "show progress in lines, where there is no terminal"), .json,
+    ] + RequestOptions.all,
+    details: """
+      Fetches pictures that are not in the cache, with low priority unless there is --priority, and prints how many there were.
+      """)
+
+  private let arguments: Arguments
+  private let options: RequestOptions
+
+  init(_ arguments: Arguments) throws(UsageProblem) {
+    self.arguments = arguments
+    try URLSource.check(arguments, of: Self.description)
+    options = try RequestOptions(arguments, usualPriority: .low)
+  }
+
+  func carryOut(in context: Context) throws(Failure) -> ExitCode {
+    let delivery = Delivery(form: .none, destination: .daemon, collision: .refuse, style: .nothing)
+    let tally = Tally()
+    var plan = FetchPlan(delivery: delivery)
+    options.apply(to: &plan)
+    plan.isOrdered = false
+    plan.mostOpen = arguments.number("jobs") ?? plan.mostOpen
+    plan.showsProgress = arguments.has("progress")
+    plan.onAnswer = tally.count
+    let exitCode = try FetchRun(plan, arguments.operands, list: arguments.text("input"), in: context).finish()
+    try context.print(context.asJSON ? tally.json : tally.text)
+    return exitCode
+  }
+}
+
+/// How many pictures were fetched, were there already, or failed.
+private final class Tally {
+  private var fetched = 0
+  private var present = 0
+  private var failed = 0
+  private var bytes = 0
+
+  func count(_ answer: Reply) {
+    guard answer.succeeded == true else { return failed += 1 }
+    bytes += answer.number("bytes") ?? 0
+    if ["memory", "disk"].contains(answer.text("source")) { present += 1 } else { fetched += 1 }
+  }
+
+  var text: String { "\(fetched) fetched, \(present) already there, \(failed) failed; \(Quantity.size(bytes))" }
+
+  var json: String {
+    var writer = JSONWriter()
+    writer.beginObject()
+    writer.field("fetched", fetched)
+    writer.field("present", present)
+    writer.field("failed", failed)
+    writer.field("bytes", bytes)
+    writer.endObject()
+    return String(decoding: writer.bytes, as: UTF8.self)
+  }
+}
+
+/// `imgctl open`: a picture in a program that shows it.
+struct Open: Verb {
+  static let description = VerbDescription(
+    "open", "show a picture in a program", operands: .one("URL", .url),
+    options: [
+      VerbOption(
+        "with", nil, .text("PROGRAM"), help: "the program that shows it; default: $IMGD_VIEWER, or else xdg-open")
+    ] + RequestOptions.all,
+    details: """
+      Fetches the picture, and becomes the program, with the path of the daemon's file as its last argument. The file stays for at least 30 seconds (Disk.Lease); a program that has opened it can read it for as long as it likes.
+      """)
+
+  private let arguments: Arguments
+  private let options: RequestOptions
+
+  init(_ arguments: Arguments) throws(UsageProblem) {
+    self.arguments = arguments
+    options = try RequestOptions(arguments)
+  }
+
+  func carryOut(in context: Context) throws(Failure) -> ExitCode {
+    let delivery = Delivery(form: .path, destination: .daemon, collision: .refuse, style: .nothing)
+    let answer = Received()
+    var plan = FetchPlan(delivery: delivery)
+    options.apply(to: &plan)
+    plan.onAnswer = { answer.reply = $0 }
+    let exitCode = try FetchRun(plan, arguments.operands, in: context).finish()
+    guard exitCode == .done, answer.reply?.isNotModified != true else { return exitCode }
+    guard let path = answer.reply?.text("path") else { return exitCode }
+    throw become(viewer(context) + [path])
+  }
+
+  /// The program and its own arguments.
+  private func viewer(_ context: Context) -> [String] {
+    let named = arguments.text("with") ?? context.environment["IMGD_VIEWER"] ?? ""
+    let words = named.split(separator: " ").map(String.init)
+    return words.isEmpty ? ["xdg-open"] : words
+  }
+
+  /// Replaces this process; returns only if that fails.
+  private func become(_ words: [String]) -> Failure {
+    // The list and its texts live until the process is replaced.
+    let reason = unsafe withCStrings(words) { list in
+      unsafe execvp(words[0], list)
+      return SystemFailure("start", words[0]).reason
+    }
+    return Failure(.failed, "cannot start \(words[0]): \(reason); name another program with --with or IMGD_VIEWER")
+  }
+}
+
+private final class Received { var reply: Reply? }

@@ -1,0 +1,270 @@
+// The order in which the entries of a tier go, which both tiers share: the least recently used goes first.
+//
+// Whatever happens to an entry changes the links of its neighbours and nothing else, so that a use, a removal
+// and the choice of the next victim cost the same among a thousand entries as among a million.
+
+/// Places in the order of their last use.
+///
+/// An entry keeps its place as long as it lives. A freed place is handed out again.
+struct EvictionOrder {
+  private var chain = PlaceChain()
+  private var free: [Int32] = []
+
+  init() {}
+
+  /// The place that the next insertion will hand out.
+  var nextPlace: Int { free.last.map(Int.init) ?? chain.capacity }
+
+  /// The memory that the order takes.
+  var heldBytes: Int { chain.heldBytes + free.capacity * MemoryLayout<Int32>.stride }
+
+  /// The place that goes next.
+  var oldest: Int? { chain.oldest }
+
+  /// The places in use, the most recently used first.
+  var newestFirst: some Sequence<Int> { chain.newestFirst }
+
+  /// The places in use in the order in which they go.
+  var oldestFirst: some Sequence<Int> { chain.oldestFirst }
+
+  /// Hands out a place as the most recently used, or as the least.
+  mutating func insert(asNewest: Bool = true) -> Int {
+    let place = free.popLast().map(Int.init) ?? chain.capacity
+    if asNewest { chain.putInFront(place) } else { chain.putAtEnd(place) }
+    return place
+  }
+
+  /// Makes a place the most recently used.
+  @inline(__always) mutating func touch(_ place: Int) { chain.moveToFront(place) }
+
+  /// Frees a place, which will be handed out again.
+  mutating func remove(_ place: Int) {
+    chain.remove(place)
+    free.append(Int32(place))
+  }
+}
+
+/// Places from the newest to the oldest.
+///
+/// The links are numbers in one array: moving a place to the front touches four of its cells and no
+/// reference count. A place is in the chain once, or not at all.
+struct PlaceChain {
+  private struct Link {
+    var newer = outside
+    var older = outside
+  }
+
+  private static let none: Int32 = -1
+  private static let outside: Int32 = -2
+
+  private var links: [Link] = []
+  private var first = none
+  private var last = none
+
+  init() {}
+
+  /// How many places there are, in the chain and outside it.
+  var capacity: Int { links.count }
+
+  /// The memory that the links take.
+  var heldBytes: Int { links.capacity * MemoryLayout<Link>.stride }
+
+  private var newest: Int? { first == Self.none ? nil : Int(first) }
+
+  /// The place at the end.
+  var oldest: Int? { last == Self.none ? nil : Int(last) }
+
+  var newestFirst: some Sequence<Int> {
+    sequence(state: newest) { next in
+      guard let place = next else { return nil }
+      next = older(than: place)
+      return place
+    }
+  }
+
+  var oldestFirst: some Sequence<Int> {
+    sequence(state: oldest) { next in
+      guard let place = next else { return nil }
+      next = Self.place(links[place].newer)
+      return place
+    }
+  }
+
+  private func older(than place: Int) -> Int? { Self.place(links[place].older) }
+
+  private static func place(_ link: Int32) -> Int? { link == none ? nil : Int(link) }
+
+  /// Puts a place that is not in the chain in front.
+  mutating func putInFront(_ place: Int) {
+    makeRoom(for: place)
+    linkInFront(Int32(place))
+  }
+
+  /// Puts a place that is not in the chain at the end.
+  mutating func putAtEnd(_ place: Int) {
+    makeRoom(for: place)
+    let place = Int32(place)
+    links[Int(place)] = Link(newer: last, older: Self.none)
+    if last == Self.none { first = place } else { links[Int(last)].older = place }
+    last = place
+  }
+
+  /// Moves a place of the chain to the front.
+  @inline(__always) mutating func moveToFront(_ place: Int) {
+    let place = Int32(truncatingIfNeeded: place)
+    guard place != first else { return }
+    let end = Self.move(place, inFrontOf: first, in: links.mutableSpan)
+    if let end { last = end }
+    first = place
+  }
+
+  /// Relinks a place, and returns the new end if the place was the last one. With a span the array is checked
+  /// for other owners once, and not for each link.
+  @inline(__always) private static func move(
+    _ place: Int32, inFrontOf first: Int32, in span: consuming MutableSpan<Link>
+  ) -> Int32? {
+    var links = span
+    let link = links[Int(place)]
+    links[Int(link.newer)].older = link.older
+    if link.older != none { links[Int(link.older)].newer = link.newer }
+    links[Int(place)] = Link(newer: none, older: first)
+    links[Int(first)].newer = place
+    return link.older == none ? link.newer : nil
+  }
+
+  /// Takes a place out of the chain.
+  mutating func remove(_ place: Int) {
+    unlink(Int32(place))
+    links[place] = Link()
+  }
+
+  private mutating func makeRoom(for place: Int) {
+    guard place >= links.count else { return }
+    links.append(contentsOf: repeatElement(Link(), count: place + 1 - links.count))
+  }
+
+  private mutating func linkInFront(_ place: Int32) {
+    links[Int(place)] = Link(newer: Self.none, older: first)
+    if first == Self.none { last = place } else { links[Int(first)].newer = place }
+    first = place
+  }
+
+  private mutating func unlink(_ place: Int32) {
+    let link = links[Int(place)]
+    if link.newer == Self.none { first = link.older } else { links[Int(link.newer)].older = link.older }
+    if link.older == Self.none { last = link.newer } else { links[Int(link.older)].newer = link.newer }
+  }
+}
+
+/// Finds places by hash: open addressing with linear probing, eight bytes a cell.
+///
+/// A cell holds a place and 32 bits of its hash, which say both where the cell belongs and whether the place
+/// is worth a look. Removing moves the following cells up instead of leaving a mark, so a table is
+/// rebuilt only in order to grow.
+/// When a table grows, all its cells move, which with a million places would hold up everybody for some
+/// seventy milliseconds. So there are 256 small tables, each of which grows by itself.
+struct PlaceTable {
+  private static let parts = 256
+
+  private var tables = [Part](repeating: Part(), count: parts)
+
+  init() {}
+
+  /// The part of a hash that the tables use.
+  static func tag(_ hash: UInt64) -> UInt32 { UInt32(truncatingIfNeeded: hash >> 32) }
+
+  /// The first place under a tag for which `matches` returns true.
+  @inline(__always) func place(_ tag: UInt32, where matches: (Int) -> Bool) -> Int? {
+    // Places are asked for one by one, so that no table is held while `matches` runs: that saves reference counting.
+    let part = Self.part(of: tag)
+    var index = tables[part].home(tag)
+    while let (place, next) = tables[part].place(tag, from: index) {
+      if matches(place) { return place }
+      index = next
+    }
+    return nil
+  }
+
+  mutating func insert(_ tag: UInt32, _ place: Int) { tables[Self.part(of: tag)].insert(tag, place) }
+
+  mutating func remove(_ tag: UInt32, _ place: Int) { tables[Self.part(of: tag)].remove(tag, place) }
+
+  /// The first byte of a tag says in which table it is, and the rest where in that table.
+  @inline(__always) private static func part(of tag: UInt32) -> Int { Int(tag >> 24) }
+}
+
+/// One of the tables: the tags in it share their first byte.
+private struct Part {
+  private struct Cell {
+    var tag: UInt32
+    /// The place plus one; zero for an empty cell.
+    var content: UInt32
+  }
+
+  private static let smallest = 4
+
+  private var cells = [Cell](repeating: Cell(tag: 0, content: 0), count: smallest)
+  private var shift = UInt32(32 - smallest.trailingZeroBitCount)
+  private var used = 0
+
+  /// The next place under a tag, from a cell on, and the cell to go on from.
+  @inline(__always) func place(_ tag: UInt32, from start: Int) -> (place: Int, next: Int)? {
+    var index = start
+    while cells[index].content != 0 {
+      if cells[index].tag == tag { return (Int(cells[index].content) - 1, next(index)) }
+      index = next(index)
+    }
+    return nil
+  }
+
+  mutating func insert(_ tag: UInt32, _ place: Int) {
+    if used * 4 >= cells.count * 3 { grow() }
+    put(Cell(tag: tag, content: UInt32(place + 1)))
+    used += 1
+  }
+
+  mutating func remove(_ tag: UInt32, _ place: Int) {
+    let content = UInt32(place + 1)
+    var hole = home(tag)
+    while cells[hole].content != content {
+      precondition(cells[hole].content != 0, "a place that is removed is in the table")
+      hole = next(hole)
+    }
+    closeUp(&hole)
+    cells[hole].content = 0
+    used -= 1
+  }
+
+  /// Moves following cells that may stand there into the hole, until it meets an empty cell.
+  private mutating func closeUp(_ hole: inout Int) {
+    var index = next(hole)
+    while cells[index].content != 0 {
+      let wanted = home(cells[index].tag)
+      if distance(wanted, index) >= distance(hole, index) {
+        cells[hole] = cells[index]
+        hole = index
+      }
+      index = next(index)
+    }
+  }
+
+  private mutating func grow() {
+    let old = cells
+    cells = [Cell](repeating: Cell(tag: 0, content: 0), count: old.count * 2)
+    shift -= 1
+    for cell in old where cell.content != 0 { put(cell) }
+  }
+
+  private mutating func put(_ cell: Cell) {
+    var index = home(cell.tag)
+    while cells[index].content != 0 { index = next(index) }
+    cells[index] = cell
+  }
+
+  /// The cell at which the search for a tag begins.
+  @inline(__always) func home(_ tag: UInt32) -> Int { Int((tag << 8) >> shift) }
+
+  @inline(__always) private func next(_ index: Int) -> Int { (index + 1) & (cells.count - 1) }
+
+  private func distance(_ from: Int, _ to: Int) -> Int { (to - from) & (cells.count - 1) }
+}

@@ -1,0 +1,257 @@
+internal import ImgdConnection
+internal import ImgdSystem
+internal import ImgdWire
+import Synchronization
+
+/// The thread of a client, which is started by the first request: it owns the connections.
+final class ClientThread: Sendable {
+  /// The orders that other threads give it.
+  enum Order: Sendable {
+    case begin(Call)
+    case cancel(Call)
+    case subscribe(Int, Set<EventTopic>, EventFeed, @Sendable (Result<Void, any Error>) -> Void)
+    case unsubscribe(Int)
+    case close(@Sendable () -> Void)
+  }
+
+  private enum State {
+    case new
+    case running(LoopThread, Mailbox<Order>)
+    case closed
+  }
+
+  private let socket: String?
+  private let state = Locked<State>(.new)
+
+  init(socket: String?) { self.socket = socket }
+
+  deinit { close {} }
+
+  /// Has an order carried out; returns the error if that is impossible.
+  func post(_ order: Order) -> ConnectionError? {
+    // Posted under the lock: after `close` nothing would be received any more.
+    state.withLock { state in
+      switch state {
+      case .closed: return .clientClosed
+      case .running(_, let mailbox): mailbox.post(order)
+      case .new:
+        do throws(SystemFailure) {
+          let (thread, mailbox) = try Self.start(socket: socket)
+          state = .running(thread, mailbox)
+          mailbox.post(order)
+        } catch { return .failed(path: socket ?? "", reason: error.description) }
+      }
+      return nil
+    }
+  }
+
+  /// Ends all that is under way, and the thread; `closed` is called when no connection is left.
+  func close(_ closed: @escaping @Sendable () -> Void) {
+    let isRunning = state.withLock { state in
+      defer { state = .closed }
+      guard case .running(_, let mailbox) = state else { return false }
+      mailbox.post(.close(closed))
+      return true
+    }
+    if !isRunning { closed() }
+  }
+
+  private static func start(socket: String?) throws(SystemFailure) -> (LoopThread, Mailbox<Order>) {
+    // Looked for at each connection: the user's own daemon may have been started since.
+    let path = { @Sendable in SocketSearch.path(named: socket, environment: ProcessEnvironment.all) }
+    return try LoopThread.start(name: "imgd-client") { loop throws(SystemFailure) in
+      let connections = ClientConnections(on: loop, path: path)
+      return try loop.makeMailbox { connections.carryOut($0) }
+    }
+  }
+}
+
+/// The connections of a client: one for its requests, and one for each subscription.
+private final class ClientConnections {
+  private let loop: EventLoop
+  private let path: () -> String
+  private let conversation: Conversation
+  private var subscriptions: [Int: Subscription] = [:]
+
+  init(on loop: EventLoop, path: @escaping () -> String) {
+    self.loop = loop
+    self.path = path
+    conversation = Conversation(on: loop, path: path)
+  }
+
+  func carryOut(_ order: ClientThread.Order) {
+    switch order {
+    case .begin(let call): conversation.begin(call)
+    case .cancel(let call): conversation.cancel(call)
+    case .subscribe(let number, let topics, let feed, let begun):
+      subscriptions[number] = Subscription(to: topics, on: loop, path: path(), feed: feed, begun: begun)
+    case .unsubscribe(let number): subscriptions.removeValue(forKey: number)?.close()
+    case .close(let closed): close(closed)
+    }
+  }
+
+  private func close(_ closed: () -> Void) {
+    conversation.close()
+    for subscription in subscriptions.values { subscription.close(ConnectionError.clientClosed) }
+    subscriptions = [:]
+    loop.stop()
+    closed()
+  }
+}
+
+/// All requests of a client except its subscriptions.
+final class Conversation {
+  private let channel: RequestChannel
+  /// The requests that have no answer yet, by the ids of their calls.
+  private var underWay: [Int: DaemonCall] = [:]
+  private var isClosed = false
+
+  init(on loop: EventLoop, path: @escaping () -> String) { channel = RequestChannel(on: loop, path: path) }
+
+  /// Sends a request, as soon as few enough are under way.
+  func begin(_ call: Call) {
+    guard !call.hasEnded else { return }
+    let request = DaemonCall(
+      call.request, isRepeatable: call.isRepeatable, onEvent: { call.passOn($0) },
+      { [unowned self] in finish(call, $0) })
+    underWay[call.id] = request
+    channel.begin(request)
+  }
+
+  /// Has the daemon cancel a fetch that nobody waits for any more.
+  func cancel(_ call: Call) { underWay.removeValue(forKey: call.id)?.cancel() }
+
+  /// Ends all requests and the connection.
+  func close() {
+    isClosed = true
+    channel.close()
+  }
+
+  private func finish(_ call: Call, _ outcome: DaemonCall.Outcome) {
+    underWay[call.id] = nil
+    // Nothing is mapped for a request that was cancelled.
+    guard !call.hasEnded else { return }
+    call.finish(Result { try answer(outcome) })
+  }
+
+  private func answer(_ outcome: DaemonCall.Outcome) throws -> Answer {
+    switch outcome {
+    case .success(let answer):
+      guard answer.reply.succeeded == true else { throw ImgdError(answer.reply) }
+      return Answer(reply: answer.reply, memory: try memory(of: answer))
+    case .failure(let problem): throw isClosed ? ConnectionError.clientClosed : ConnectionError(problem)
+    }
+  }
+
+  private func memory(of answer: DaemonAnswer) throws(ConnectionError) -> PictureMemory? {
+    guard let description = answer.reply.objects("fds")?.first else { return nil }
+    do throws(ConnectionProblem) {
+      return try PictureMemory(description, answer.takeDescriptor(), from: channel.socketPath)
+    } catch { throw ConnectionError(error) }
+  }
+}
+
+/// The line that ended a request, and the memory that came with it.
+struct Answer: Sendable {
+  let reply: Reply
+  let memory: PictureMemory?
+}
+
+/// One request on its way: made by any thread, carried out by the client's own.
+///
+/// It ends once, with whatever comes first: the daemon's answer, a broken connection, or its cancellation.
+/// Whatever comes later is dropped.
+final class Call: Sendable {
+  typealias Outcome = Result<Answer, any Error>
+  typealias Handler = @Sendable (Outcome) -> Void
+
+  private enum State {
+    /// Nobody waits for the outcome yet.
+    case new
+    case awaited(Handler)
+    case ended
+  }
+
+  private static let lastID = Atomic(0)
+
+  /// Unique within this process.
+  let id: Int
+  /// Whether it does no harm if the daemon carries it out twice.
+  let isRepeatable: Bool
+  let request: Request
+  private let onEvent: @Sendable (Reply) -> Void
+  private let state = Locked<State>(.new)
+
+  init(
+    _ request: Request, id: Int = nextID(), isRepeatable: Bool = true,
+    onEvent: @escaping @Sendable (Reply) -> Void = { _ in }
+  ) {
+    self.request = request
+    self.id = id
+    self.isRepeatable = isRepeatable
+    self.onEvent = onEvent
+  }
+
+  static func nextID() -> Int { lastID.wrappingAdd(1, ordering: .relaxed).newValue }
+
+  var hasEnded: Bool { state.withLock { if case .ended = $0 { true } else { false } } }
+
+  /// Has the handler called once; false if the call was already cancelled and need not be sent.
+  func expect(_ handler: @escaping Handler) -> Bool {
+    let isNew = state.withLock { state in
+      guard case .new = state else { return false }
+      state = .awaited(handler)
+      return true
+    }
+    if !isNew { handler(.failure(CancellationError())) }
+    return isNew
+  }
+
+  /// Passes on an event, unless the call has ended.
+  func passOn(_ event: Reply) { if !hasEnded { onEvent(event) } }
+
+  /// Ends the call, unless it has ended before.
+  func finish(_ outcome: Outcome) {
+    let handler: Handler? = state.withLock { state in
+      defer { state = .ended }
+      guard case .awaited(let handler) = state else { return nil }
+      return handler
+    }
+    handler?(outcome)
+  }
+}
+
+/// A subscription whose events go into a feed.
+final class Subscription {
+  private let feed: EventFeed
+  /// Called once, when the daemon has accepted or refused.
+  private var begun: ((Result<Void, any Error>) -> Void)?
+  private var events: EventSubscription?
+
+  /// Connects and subscribes.
+  init(
+    to topics: Set<EventTopic>, on loop: EventLoop, path: String, feed: EventFeed,
+    begun: @escaping (Result<Void, any Error>) -> Void
+  ) {
+    self.feed = feed
+    self.begun = begun
+    events = EventSubscription(
+      on: loop, path: path, topics: Topics(topics.compactMap { Topics(name: $0.rawValue) }),
+      onBegin: { [unowned self] _ in self.begun.take()?(.success(())) },
+      onEvent: { [feed] in feed.add(DaemonEvent($0)) }, onLost: { [unowned self] in lose($0) })
+  }
+
+  /// Ends the connection and the events; without an error if nobody reads them any more.
+  func close(_ error: (any Error)? = nil) {
+    events.take()?.close()
+    feed.finish(error)
+    begun.take()?(.failure(error ?? CancellationError()))
+  }
+
+  private func lose(_ loss: EventSubscription.Loss) {
+    switch loss {
+    case .refused(let reply): close(ImgdError(reply))
+    case .broken(let problem): close(ConnectionError(problem))
+    }
+  }
+}

@@ -1,0 +1,174 @@
+internal import ImgdWire
+
+/// The way in which a picture is wanted; docs/protocol.md has the defaults.
+public struct FetchOptions: Hashable, Sendable {
+  /// How the cache is used, named as in the web's `fetch`.
+  public enum CacheMode: String, CaseIterable, Sendable {
+    /// A fresh entry answers, a stale one is confirmed by the origin first.
+    case `default`
+    /// The origin answers with the whole picture.
+    case reload
+    /// Even a fresh entry is confirmed.
+    case noCache = "no-cache"
+    /// Any entry answers, however old.
+    case forceCache = "force-cache"
+    /// Any entry answers; where there is none, the error is `notCached`.
+    case onlyIfCached = "only-if-cached"
+    /// Like `onlyIfCached`, but the cache is left as it is: this counts neither as a look-up nor as a use.
+    case peek
+    /// The cache is neither read nor filled.
+    case noStore = "no-store"
+  }
+
+  /// The form in which the picture comes.
+  public enum Delivery: String, CaseIterable, Sendable {
+    /// As the path of a file in the cache.
+    case path
+    /// As memory with the bytes of the file.
+    case bytes = "fd"
+    /// As memory with the decoded picture.
+    case pixels
+    /// Not at all: only the facts about it.
+    case none
+  }
+
+  /// The tiers that may keep the picture.
+  public enum Store: String, CaseIterable, Sendable { case all, memory, disk, fleet, local, none }
+
+  /// The queue in which the download waits.
+  public enum Priority: String, CaseIterable, Sendable { case low, normal, high }
+
+  /// Another encoding.
+  public enum Format: String, CaseIterable, Sendable { case original, jpeg, png, webp, avif }
+
+  /// The frames of an animation that another form keeps.
+  public enum Frames: String, CaseIterable, Sendable { case all, first }
+
+  /// How the cache is used.
+  public var cache = CacheMode.default
+  /// The form in which the picture comes.
+  public var delivery = Delivery.path
+  /// The tiers that may keep the picture.
+  public var store = Store.all
+  /// Another size.
+  public var resize: Resize?
+  /// Another encoding.
+  public var format = Format.original
+  /// The quality of that encoding, 1 to 100.
+  public var quality: Int?
+  /// The frames of an animation that another form keeps.
+  public var frames = Frames.all
+  /// Whether a placeholder is wanted with the picture.
+  public var describe = false
+  /// The queue in which the download waits.
+  public var priority = Priority.normal
+  /// The part of this connection's share of the decoders that pays for the picture, 1 to 64 bytes: parts take turns.
+  public var share: String?
+  /// Labels for purges and cancellations.
+  public var tags: [String] = []
+  /// Headers for the origin.
+  public var headers: [String: String] = [:]
+  /// A further part of the cache key.
+  public var identifier: String?
+  /// How long the picture counts as fresh, in place of what its origin says; in whole seconds.
+  public var ttl: Duration?
+  /// How long the fetch may take in total; in whole milliseconds.
+  public var timeout: Duration?
+  /// A larger body is refused.
+  public var maxBytes: Int?
+
+  /// A picture as it is, as a file: set the properties for anything else.
+  public init(delivery: Delivery = .path, resize: Resize? = nil) {
+    self.delivery = delivery
+    self.resize = resize
+  }
+}
+
+/// Another size of a picture.
+public struct Resize: Hashable, Sendable {
+  /// How a picture of other proportions goes into the size.
+  public enum Fit: String, CaseIterable, Sendable {
+    /// As large as fits inside.
+    case contain
+    /// As small as covers it; what overflows is cut off.
+    case cover
+    /// Stretched.
+    case fill
+  }
+
+  /// The part that `cover` keeps.
+  public enum Crop: String, CaseIterable, Sendable {
+    case centre
+    /// The part that draws the eye.
+    case attention
+  }
+
+  /// The size in pixels; `contain` needs one of the two.
+  public var width: Int?
+  public var height: Int?
+  /// How a picture of other proportions goes into the size.
+  public var fit: Fit
+  /// The part that `cover` keeps.
+  public var crop: Crop
+  /// Whether a smaller picture is enlarged.
+  public var enlarge: Bool
+  /// Whether colours are mixed in linear light.
+  public var linear: Bool
+
+  /// At least one of width and height is needed, and both to cover or to fill.
+  public init(
+    width: Int? = nil, height: Int? = nil, fit: Fit = .contain, crop: Crop = .centre, enlarge: Bool = false,
+    linear: Bool = false
+  ) {
+    self.width = width
+    self.height = height
+    self.fit = fit
+    self.crop = crop
+    self.enlarge = enlarge
+    self.linear = linear
+  }
+}
+
+extension FetchOptions {
+  /// The request for a picture in this way.
+  func request(for url: String) -> FetchRequest {
+    var fetch = FetchRequest(url: url)
+    fetch.identifier = identifier
+    fetch.cache = wireWord(cache)
+    fetch.delivery = wireWord(delivery)
+    fetch.store = wireWord(store)
+    fetch.priority = wireWord(priority)
+    var extras = FetchExtras()
+    extras.form = PictureForm(box: resize?.box, format: wireWord(format), quality: quality, frames: wireWord(frames))
+    extras.describe = describe
+    extras.share = share
+    extras.tags = tags
+    // Sorted, so that the same options make the same line.
+    extras.headers = headers.sorted { $0.key < $1.key }.map { RequestHeader(name: $0, value: $1) }
+    extras.ttl = ttl?.rounded(to: .seconds(1))
+    extras.timeoutMilliseconds = timeout?.rounded(to: .milliseconds(1))
+    extras.maxBytes = maxBytes
+    fetch.extras = extras
+    return fetch
+  }
+}
+
+extension Resize {
+  fileprivate var box: PictureForm.Box {
+    PictureForm.Box(
+      width: width, height: height, fit: wireWord(fit), crop: wireWord(crop), enlarge: enlarge, linear: linear)
+  }
+}
+
+/// A choice of the library as the protocol has it: both have the same words.
+func wireWord<Choice: RawRepresentable<String>, Word: RawRepresentable<String>>(_ choice: Choice) -> Word {
+  guard let word = Word(rawValue: choice.rawValue) else {
+    preconditionFailure("the library offers \(choice.rawValue), which the protocol does not have")
+  }
+  return word
+}
+
+extension Duration {
+  /// The length in a unit, rounded up.
+  func rounded(to unit: Duration) -> Int { Int((self / unit).rounded(.up)) }
+}

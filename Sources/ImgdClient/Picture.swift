@@ -1,0 +1,232 @@
+internal import ImgdConnection
+internal import ImgdSystem
+
+/// A picture that the daemon has delivered.
+public struct Picture: Sendable {
+  /// Where a picture came from.
+  public enum Source: Hashable, Sendable {
+    case memory
+    case disk
+    /// The server that several hosts share.
+    case fleet
+    case network
+    /// The origin confirmed the stored picture.
+    case revalidated
+    /// A source of a later release.
+    case other(String)
+  }
+
+  /// The URL as it was asked for.
+  public let url: String
+  /// Where the picture came from.
+  public let source: Source
+  /// The handle of the fetch.
+  public let receipt: Receipt?
+  /// The format, recognised by the bytes: `jpeg`, for example.
+  public let format: String
+  /// The media type of that format: `image/jpeg`, for example.
+  public let type: String
+  /// The size as it is delivered.
+  public let width: Int
+  public let height: Int
+  /// How many frames it has; with pixels, how many the decoded picture had.
+  public let frames: Int
+  /// 2 to 8, the Exif orientation, if the picture has to be turned or mirrored to be upright.
+  public let orientation: Int?
+  /// The size in bytes as it is delivered.
+  public let byteCount: Int
+  /// The file, with `delivery` `path`. It stays for at least half a minute, and never changes.
+  public let path: String?
+  /// The reason why there is no path although one was asked for.
+  public let pathNote: String?
+  /// The bytes or pixels, with `delivery` `bytes` or `pixels`.
+  public let memory: PictureMemory?
+  /// The last URL, if the origin redirected.
+  public let finalURL: String?
+  /// Whether the program already has the picture, by the condition in its `headers`: then only the URL, the source and
+  /// the ages are here.
+  public let isNotModified: Bool
+  /// Whether the picture is no longer fresh.
+  public let isStale: Bool
+  /// Whether the fetch joined a download that another one had begun.
+  public let isCoalesced: Bool
+  /// The time since the origin sent or confirmed the picture.
+  public let age: Duration?
+  /// The time for which the picture still counts as fresh.
+  public let freshFor: Duration?
+  /// How long the fetch took.
+  public let elapsed: Duration
+  /// What can stand for the picture, with `describe`.
+  public let placeholder: Placeholder?
+  /// The reason why there is no placeholder although one was asked for.
+  public let placeholderNote: String?
+  private let reply: Reply
+
+  /// The whole answer as JSON text.
+  public var json: String { reply.json }
+
+  init(_ answer: Answer) {
+    let reply = answer.reply
+    url = reply.text("url") ?? ""
+    source = Source(reply.text("source") ?? "")
+    receipt = reply.text("receipt").flatMap { Receipt($0) }
+    format = reply.text("format") ?? ""
+    type = reply.text("type") ?? ""
+    width = reply.number("width") ?? 0
+    height = reply.number("height") ?? 0
+    frames = reply.number("frames") ?? 1
+    orientation = reply.number("orientation")
+    byteCount = reply.number("bytes") ?? 0
+    path = reply.text("path")
+    pathNote = reply.text("deliver_note")
+    memory = answer.memory
+    finalURL = reply.text("final_url")
+    isNotModified = reply.flag("not_modified") ?? false
+    isStale = reply.flag("stale") ?? false
+    isCoalesced = reply.flag("coalesced") ?? false
+    age = reply.number("age").map { .seconds($0) }
+    freshFor = reply.number("fresh_for").map { .seconds($0) }
+    elapsed = .milliseconds(min(max(reply.fraction("elapsed_ms") ?? 0, 0), 1e12))
+    placeholder = Placeholder(reply)
+    placeholderNote = reply.text("describe_note")
+    self.reply = reply
+  }
+}
+
+extension Picture.Source {
+  fileprivate init(_ name: String) {
+    switch name {
+    case "memory": self = .memory
+    case "disk": self = .disk
+    case "fleet": self = .fleet
+    case "network": self = .network
+    case "revalidated": self = .revalidated
+    default: self = .other(name)
+    }
+  }
+}
+
+/// The bytes of a picture where the daemon has put them: mapped, not copied, and the same for all who have
+/// asked for it.
+///
+/// The memory stays as long as this object or a picture that holds it, whatever the daemon does. Its pages are
+/// those of a sealed memfd, or of a file in the cache, which the daemon never changes.
+public final class PictureMemory: Sendable {
+  /// The way in which the bytes have to be read.
+  public enum Layout: Hashable, Sendable {
+    /// A file of the picture's format.
+    case encoded
+    /// Rows from top to bottom, `stride` bytes each; red, green, blue and alpha for each pixel.
+    case pixels(width: Int, height: Int, stride: Int)
+  }
+
+  /// The way in which the bytes have to be read.
+  public let layout: Layout
+  private let memory: ReceivedMemory
+
+  /// The number of bytes.
+  public var count: Int { memory.count }
+
+  /// The bytes, for as long as this object is there.
+  public var bytes: RawSpan {
+    @_lifetime(borrow self) get {
+      // The mapping ends with this object, on which the span depends.
+      unsafe _overrideLifetime(RawSpan(_unsafeBytes: memory.bytes), borrowing: self)
+    }
+  }
+
+  /// The bytes as numbers.
+  public var span: Span<UInt8> {
+    @_lifetime(borrow self) get {
+      let elements = unsafe memory.bytes.assumingMemoryBound(to: UInt8.self)
+      return unsafe _overrideLifetime(Span(_unsafeElements: elements), borrowing: self)
+    }
+  }
+
+  /// Calls `body` with the bytes, for functions that take a pointer; they may not be used afterwards.
+  public func withUnsafeBytes<R, Failure: Error>(_ body: (UnsafeRawBufferPointer) throws(Failure) -> R) throws(Failure)
+    -> R
+  {
+    try unsafe body(memory.bytes)
+  }
+
+  /// Maps what `fds` describes.
+  init(_ description: Reply, _ descriptor: consuming FileDescriptor?, from path: String) throws(ConnectionProblem) {
+    guard let descriptor else {
+      throw .strange(path: path, what: "its answer came without the descriptor that it names")
+    }
+    guard let layout = Layout(description), let count = description.number("bytes"), layout.fits(into: count) else {
+      throw .strange(path: path, what: "its answer describes no picture: \(description.json)")
+    }
+    self.layout = layout
+    do throws(SystemFailure) { memory = try ReceivedMemory(descriptor, count: count) } catch {
+      throw .failed(path: path, reason: error.description)
+    }
+  }
+}
+
+extension PictureMemory.Layout {
+  fileprivate init?(_ description: Reply) {
+    switch description.text("kind") {
+    case "encoded": self = .encoded
+    case "pixels":
+      guard description.text("format") == "rgba8", let width = description.number("width"),
+        let height = description.number("height"), let stride = description.number("stride")
+      else { return nil }
+      self = .pixels(width: width, height: height, stride: stride)
+    default: return nil
+    }
+  }
+
+  /// Whether this many bytes hold all of its rows.
+  fileprivate func fits(into count: Int) -> Bool {
+    guard case .pixels(let width, let height, let stride) = self else { return count >= 0 }
+    let (row, isTooWide) = width.multipliedReportingOverflow(by: 4)
+    let (whole, isTooHigh) = height.multipliedReportingOverflow(by: stride)
+    return width > 0 && height > 0 && !isTooWide && !isTooHigh && row <= stride && whole <= count
+  }
+}
+
+/// A few bytes that stand for a picture until it can be shown.
+public struct Placeholder: Hashable, Sendable {
+  /// The size of the picture.
+  public let width: Int
+  public let height: Int
+  /// A blurred picture of about 25 bytes: ThumbHash.
+  public let thumbhash: [UInt8]
+  /// The mean colour.
+  public let average: Colour
+
+  init?(_ reply: Reply) {
+    guard let width = reply.number("width"), let height = reply.number("height"), let text = reply.text("thumbhash"),
+      let thumbhash = Base64Decoder.bytes(text), let average = reply.text("average").flatMap({ Colour($0) })
+    else { return nil }
+    self.width = width
+    self.height = height
+    self.thumbhash = thumbhash
+    self.average = average
+  }
+}
+
+/// A colour in sRGB, not premultiplied by its alpha.
+public struct Colour: Hashable, Sendable {
+  public let red: UInt8
+  public let green: UInt8
+  public let blue: UInt8
+  public let alpha: UInt8
+
+  /// Reads the form of CSS: `#rrggbb` or `#rrggbbaa`.
+  public init?(_ text: String) {
+    let digits = text.utf8.dropFirst()
+    guard text.utf8.first == UInt8(ascii: "#"), digits.count == 6 || digits.count == 8,
+      digits.allSatisfy({ Character(UnicodeScalar($0)).isHexDigit }),
+      let number = UInt32(String(text.dropFirst()), radix: 16)
+    else { return nil }
+    let isOpaque = digits.count == 6
+    let bits = isOpaque ? number << 8 | 0xff : number
+    red = UInt8(bits >> 24)
+    green = UInt8(bits >> 16 & 0xff)
+    blue = UInt8(bits >> 8 & 0xff)
+    alpha = UInt8(bits & 0xff)
+  }
+}

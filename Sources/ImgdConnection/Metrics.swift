@@ -1,0 +1,297 @@
+// The names are for dashboards, which outlive releases: a metric keeps its name, its unit and its labels. A number
+// that this release does not know, because the daemon is newer, becomes an untyped metric under its own name.
+
+import ImgdSystem
+import ImgdWire
+
+/// The daemon's counters in the text exposition format of Prometheus.
+package enum Metrics {
+  /// All metrics, without a newline at the end; `program` is the one that shows them.
+  package static func text(of statistics: DaemonStatistics, by program: String) -> String {
+    page(of: statistics, by: program).text
+  }
+
+  /// All metrics, for a program that adds its own.
+  package static func page(of statistics: DaemonStatistics, by program: String) -> MetricsPage {
+    var page = MetricsPage()
+    for family in MetricFamily.all {
+      page.add(
+        family.name, family.kind.rawValue, family.help,
+        family.series.compactMap { series in statistics.real(series.path).map { (series.labels, $0) } })
+    }
+    addLatencies(
+      of: ["hit", "fetch"], from: statistics, to: &page, named: "imgd_request_duration", "from a request to its answer")
+    addLatencies(
+      of: ["fleet"], from: statistics, to: &page, named: "imgd_fleet_lookup_duration",
+      "from a question to the fleet's server to its answer")
+    addStates(of: statistics, to: &page)
+    addUnknown(of: statistics, to: &page, by: program)
+    return page
+  }
+
+  /// Whether a number, named by its path in the answer, only grows.
+  package static func isCounter(_ path: String) -> Bool {
+    MetricFamily.counters.contains(path) || path.hasPrefix("latency_us.")
+  }
+
+  /// Adds latencies as a summary without a sum of all times, which the daemon does not report.
+  private static func addLatencies(
+    of wanted: [String], from statistics: DaemonStatistics, to page: inout MetricsPage, named metric: String,
+    _ span: String
+  ) {
+    let kinds = wanted.filter { statistics.reply.object("latency_us")?.object($0) != nil }
+    guard !kinds.isEmpty else { return }
+    let name = metric + "_seconds"
+    page.begin(name, "summary", "Time " + span)
+    for kind in kinds {
+      for (field, quantile) in [("p50", "0.5"), ("p90", "0.9"), ("p99", "0.99")] {
+        guard let time = statistics.real("latency_us.\(kind).\(field)") else { continue }
+        page.add(name, [("kind", kind), ("quantile", quantile)], seconds(time))
+      }
+      guard let count = statistics.real("latency_us.\(kind).count") else { continue }
+      page.add(name + "_count", [("kind", kind)], count)
+    }
+    page.add(
+      metric + "_max_seconds", "gauge", "The longest time " + span,
+      kinds.compactMap { kind in statistics.real("latency_us.\(kind).max").map { ([("kind", kind)], seconds($0)) } })
+  }
+
+  /// Seconds from microseconds, which the daemon reports with one decimal.
+  private static func seconds(_ microseconds: Double) -> Double { (microseconds * 10).rounded() / 1e7 }
+
+  /// Adds the states that have a name: the name is a label of a metric that is always 1.
+  private static func addStates(of statistics: DaemonStatistics, to page: inout MetricsPage) {
+    let states = [
+      ("imgd_build_info", "The daemon's version", "process", "version"),
+      ("imgd_disk_state_info", "The state of the disk tier", "disk", "state"),
+      ("imgd_fleet_state_info", "The state of the fleet's server", "fleet", "state"),
+      ("imgd_decode_sandbox_info", "How the decoders are shut off", "decode", "sandbox"),
+      ("imgd_pressure_source_info", "Where memory pressure is seen", "pressure", "source"),
+    ]
+    for (name, help, object, field) in states {
+      guard let value = statistics.text(object, field) else { continue }
+      page.add(name, "gauge", help, [([(field, value)], 1)])
+    }
+    if let last = statistics.text("pressure", "last").flatMap({ Timestamp.seconds(of: $0) }) {
+      page.add(
+        "imgd_pressure_last_event_timestamp_seconds", "gauge", "When memory was last short", [([], Double(last))])
+    }
+    page.add(
+      "imgd_disk_loading", "gauge", "Whether the daemon still reads the index of the disk tier",
+      [([], statistics.reply.object("disk")?.flag("loading") == true ? 1 : 0)])
+  }
+
+  private static func addUnknown(of statistics: DaemonStatistics, to page: inout MetricsPage, by program: String) {
+    for (path, value) in statistics.numbers where !MetricFamily.known.contains(path) && path.contains(".") {
+      page.add(
+        "imgd_" + String(path.unicodeScalars.map { isLetter($0) ? Character($0) : "_" }), "untyped",
+        "Not known to this release of \(program)", [([], Double(value))])
+    }
+  }
+
+  private static func isLetter(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar {
+    case "a"..."z", "A"..."Z", "0"..."9", "_": true
+    default: false
+    }
+  }
+}
+
+extension DaemonStatistics {
+  /// A number by its path in the answer, such as `latency_us.hit.p50`.
+  fileprivate func real(_ path: String) -> Double? {
+    var part = reply
+    let names = path.split(separator: ".").map(String.init)
+    for name in names.dropLast() {
+      guard let inner = part.object(name) else { return nil }
+      part = inner
+    }
+    return names.last.flatMap { part.fraction($0) }
+  }
+}
+
+/// The lines of an exposition.
+package struct MetricsPage {
+  private var lines: [String] = []
+
+  /// What tells a number from the others of its metric.
+  package typealias Labels = [(name: String, value: String)]
+
+  package init() {}
+
+  /// All lines, without a newline at the end.
+  package var text: String { lines.joined(separator: "\n") }
+
+  /// Adds a metric with its values; adds nothing if the daemon has none.
+  package mutating func add(
+    _ name: String, _ type: String, _ help: String, _ samples: [(labels: Labels, value: Double)]
+  ) {
+    guard !samples.isEmpty else { return }
+    begin(name, type, help)
+    for sample in samples { add(name, sample.labels, sample.value) }
+  }
+
+  mutating func begin(_ name: String, _ type: String, _ help: String) {
+    lines += ["# HELP \(name) \(help).", "# TYPE \(name) \(type)"]
+  }
+
+  mutating func add(_ name: String, _ labels: Labels, _ value: Double) {
+    let list = labels.map { "\($0.name)=\"\(Self.escaped($0.value))\"" }.joined(separator: ",")
+    let number = Int64(exactly: value).map { "\($0)" } ?? "\(value)"
+    lines.append(name + (list.isEmpty ? "" : "{\(list)}") + " " + number)
+  }
+
+  private static func escaped(_ value: String) -> String {
+    var text = ""
+    for scalar in printable(value).unicodeScalars {
+      if scalar == "\\" || scalar == "\"" { text += "\\" }
+      text.unicodeScalars.append(scalar)
+    }
+    return text
+  }
+}
+
+/// One metric: its name, what it means, and the numbers of the daemon's answer that it is made of.
+struct MetricFamily: Sendable {
+  enum Kind: String, Sendable { case counter, gauge }
+
+  /// One number, named by its path in the answer, with the labels that tell it from the others of its metric.
+  struct Series: Sendable {
+    let path: String
+    let labels: [(name: String, value: String)]
+  }
+
+  let name: String
+  let kind: Kind
+  let help: String
+  let series: [Series]
+
+  private init(_ name: String, _ kind: Kind, _ help: String, _ series: [Series]) {
+    self.name = "imgd_" + name
+    self.kind = kind
+    self.help = help
+    self.series = series
+  }
+
+  private static func counter(_ name: String, _ help: String, _ path: String) -> MetricFamily {
+    MetricFamily(name + "_total", .counter, help, [Series(path: path, labels: [])])
+  }
+
+  private static func gauge(_ name: String, _ help: String, _ path: String) -> MetricFamily {
+    MetricFamily(name, .gauge, help, [Series(path: path, labels: [])])
+  }
+
+  /// A metric that both tiers have.
+  private static func tiers(_ name: String, _ kind: Kind, _ help: String, _ field: String) -> MetricFamily {
+    MetricFamily(
+      name, kind, help, ["memory", "disk"].map { tier in Series(path: "\(tier).\(field)", labels: [("tier", tier)]) })
+  }
+
+  private static let cache = [
+    tiers("cache_bytes", .gauge, "Size of the pictures that are kept", "bytes"),
+    tiers("cache_entries", .gauge, "Pictures that are kept", "entries"),
+    tiers("cache_capacity_bytes", .gauge, "The most that is kept", "capacity"),
+    gauge("cache_configured_bytes", "The most that is kept in memory while memory is not short", "memory.configured"),
+    tiers("cache_preferred_bytes", .gauge, "How much an eviction leaves", "preferred"),
+    tiers("cache_hits_total", .counter, "Look-ups that found a picture", "hits"),
+    tiers("cache_misses_total", .counter, "Look-ups that found none, with those that joined a download", "misses"),
+    counter(
+      "cache_coalesced",
+      "Look-ups that no tier answered, and that joined a download under way: found, as the hit ratio has it",
+      "memory.coalesced"), tiers("cache_insertions_total", .counter, "Pictures that were added", "insertions"),
+    tiers("cache_replacements_total", .counter, "Pictures that took an older one's place", "replacements"),
+    tiers("cache_evictions_total", .counter, "Pictures that were removed to make room", "evictions"),
+    tiers("cache_evicted_bytes_total", .counter, "Size of the pictures removed to make room", "evicted_bytes"),
+    tiers("cache_purges_total", .counter, "Pictures that were purged", "purges"),
+    tiers("cache_lent_bytes", .gauge, "Size of the pictures that clients hold", "lent_bytes"),
+    gauge("memory_pixel_bytes", "Size of the decoded pictures in memory", "memory.pixel_bytes"),
+    gauge("disk_files", "Files of the disk tier", "disk.files"),
+    counter("disk_write_errors", "Writes that the disk refused", "disk.write_errors"),
+    counter("disk_corrupt", "Files that differed from what was stored", "disk.corrupt"),
+    gauge("remembered_answers", "Answers that are no pictures and are kept", "failures.entries"),
+    gauge("remembered_answers_bytes", "Size of the answers without a picture", "failures.bytes"),
+    gauge("remembered_answers_capacity_bytes", "Size that the answers without a picture may have", "failures.capacity"),
+    counter("remembered_answers_hits", "Answers without a picture that were given from memory", "failures.hits"),
+  ]
+
+  private static let downloads = [
+    gauge("downloads_active", "Downloads that run", "downloads.active"),
+    gauge("downloads_slow", "Running downloads that are slow", "downloads.slow"),
+    gauge("downloads_queued", "Downloads that wait for their turn", "downloads.queued"),
+    gauge("downloads_limit", "The most downloads that run at a time", "downloads.max_active"),
+    gauge("downloads_peak", "The most downloads that have run at a time", "downloads.peak_active"),
+    counter("downloads_started", "Downloads begun", "downloads.started"),
+    counter("downloads_completed", "Downloads that brought a picture", "downloads.completed"),
+    counter("downloads_failed", "Downloads that failed", "downloads.failed"),
+    counter("downloads_cancelled", "Downloads that nobody wanted any more", "downloads.cancelled"),
+    counter("downloads_coalesced", "Requests that joined a download", "downloads.coalesced"),
+    counter("downloads_retries", "Further attempts after an error", "downloads.retries"),
+    counter("downloads_revalidated", "Pictures that their origin confirmed", "downloads.revalidated"),
+    counter("downloads_redirected", "Downloads that led to another URL", "downloads.redirected"),
+    counter("downloads_resumed", "Downloads that went on where they broke off", "downloads.resumed"),
+    counter("downloads_received_bytes", "Bytes of bodies from origins", "downloads.bytes_received"),
+    gauge("queue_requests", "Fetches under way", "queue.requests"),
+    gauge("queue_bytes", "Memory that fetches under way hold", "queue.bytes"),
+  ]
+
+  private static let fleet = [
+    counter("fleet_hits", "Look-ups in the fleet's server that found a picture", "fleet.hits"),
+    counter("fleet_misses", "Look-ups in the fleet's server that found none", "fleet.misses"),
+    counter("fleet_waits", "Look-ups that waited for another host", "fleet.waits"),
+    counter("fleet_timeouts", "Look-ups that the server did not answer in time", "fleet.timeouts"),
+    counter("fleet_stores", "Pictures that were stored in the server", "fleet.stores"),
+    counter("fleet_refused", "Pictures that the server did not take", "fleet.refused"),
+    counter("fleet_overtaken", "Pictures that came too late for the server, as after a purge", "fleet.overtaken"),
+    counter("fleet_invalid", "Values of the server that were of no use", "fleet.invalid"),
+    counter("fleet_read_bytes", "Size of the pictures from the server", "fleet.bytes_read"),
+    counter("fleet_stored_bytes", "Size of the pictures for the server", "fleet.bytes_stored"),
+    counter("fleet_purges_sent", "Purges that were sent to other hosts", "fleet.purges.sent"),
+    counter("fleet_purges_heard", "Purges that were heard of other hosts", "fleet.purges.heard"),
+    gauge("fleet_purges_pending", "Purges that wait for the server", "fleet.purges.pending"),
+    gauge("fleet_purges_waiting", "Purges of other hosts that are being carried out", "fleet.purges.waiting"),
+    counter("fleet_purges_gaps", "Times that purges of other hosts may have been missed", "fleet.purges.gaps"),
+  ]
+
+  private static let decoding = [
+    gauge("decode_workers", "Decoders that take orders", "decode.workers"),
+    gauge("decode_workers_limit", "The most decoders that run at a time", "decode.max_workers"),
+    gauge("decode_active", "Decoders that have an order", "decode.active"),
+    gauge("decode_queued", "Orders that wait for a decoder", "decode.queued"),
+    counter("decode_completed", "Orders carried out", "decode.completed"),
+    counter("decode_failed", "Orders that failed", "decode.failed"),
+    counter("decode_killed", "Decoders that ended over an order", "decode.killed"),
+  ]
+
+  private static let process = [
+    gauge("clients_connected", "Connected clients", "clients.connected"),
+    counter("clients_accepted", "Connections accepted", "clients.accepted"),
+    counter("clients_rejected", "Connections refused", "clients.rejected"),
+    counter("clients_commands", "Commands received", "clients.commands"),
+    counter("clients_errors", "Commands answered with an error", "clients.errors"),
+    counter("clients_slow_closed", "Connections closed because nothing was read", "clients.slow_closed"),
+    counter("pressure_events", "Times that memory was short", "pressure.events"),
+    counter("pressure_removed_bytes", "Size of the pictures removed when memory was short", "pressure.removed_bytes"),
+    MetricFamily(
+      "held_bytes", .gauge, "Memory that the daemon holds, by what it is for",
+      [
+        "base", "pictures", "variants", "failures", "requests", "outcomes", "clients", "transfers", "decoding", "fleet",
+        "disk",
+      ].map { Series(path: "held.\($0)", labels: [("part", $0)]) }),
+    gauge("uptime_seconds", "Time since the daemon started", "process.uptime_s"),
+    gauge("resident_memory_bytes", "Resident memory", "process.rss_bytes"),
+    gauge("private_memory_bytes", "Resident memory that is shared with nobody", "process.private_bytes"),
+    gauge("open_fds", "Open file descriptors", "process.open_fds"),
+  ]
+
+  static let all = cache + downloads + fleet + decoding + process
+
+  /// The numbers that only grow.
+  static let counters = Set(all.filter { $0.kind == .counter }.flatMap { $0.series.map { $0.path } })
+
+  /// The numbers that have a metric here, and those that need none: a sum of others, the process id, and the latencies.
+  static let known = Set(all.flatMap { $0.series.map { $0.path } }).union(
+    ["held.total", "process.pid"]
+      + ["hit", "fetch", "fleet"].flatMap { kind in
+        ["count", "p50", "p90", "p99", "max"].map { "latency_us.\(kind).\($0)" }
+      })
+}

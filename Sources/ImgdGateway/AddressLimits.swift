@@ -1,0 +1,176 @@
+import Glibc
+package import ImgdSystem
+
+/// Limits how many requests of each client are under way, and how fast they come.
+///
+/// The rate is a bucket of tokens for each address, written as one moment: the time at which the bucket will be
+/// full again. A request moves that moment on by the time that one token takes, and is refused if it would be
+/// further away than a full bucket takes.
+///
+/// Addresses without a request under way wait to be forgotten, the oldest first. Each is in that queue once: one that
+/// has been used since is put at the end instead.
+package final class AddressLimits {
+  /// Seconds of requests that may come at once.
+  private static let burst = 2
+
+  private struct Client {
+    var underWay = 0
+    var fullAt: Instant
+    var lastUse: Instant
+    /// The moment at which it was put into the queue; nil while it is not in the queue.
+    var queuedAt: Instant?
+  }
+
+  private let maxUnderWay: Int
+  private let mostAddresses: Int
+  /// The time that one token takes; nil without a limit.
+  private let interval: Duration?
+  private var clients: [AddressKey: Client] = [:]
+  private var idle = Fifo<AddressKey>()
+
+  /// Requests that were refused.
+  package private(set) var refused = 0
+  /// Addresses that were forgotten, to make room for others.
+  package private(set) var forgotten = 0
+  /// Addresses that are remembered.
+  package var addresses: Int { clients.count }
+
+  /// A `rate` of zero stands for any number of requests a second.
+  package init(maxUnderWay: Int, rate: Int, mostAddresses: Int = 10_000) {
+    self.maxUnderWay = maxUnderWay
+    self.mostAddresses = mostAddresses
+    interval = rate > 0 ? .nanoseconds(max(1, 1_000_000_000 / rate)) : nil
+  }
+
+  /// Counts a request, until its place is given back.
+  package func begin(_ key: AddressKey, now: Instant) throws(GatewayError) -> AddressPlace {
+    if clients[key] == nil, clients.count >= mostAddresses, !forgetOldest() {
+      throw refusal("there are requests of \(mostAddresses) addresses under way, which is the most")
+    }
+    var client = clients[key] ?? Client(fullAt: now, lastUse: now)
+    guard client.underWay < maxUnderWay else {
+      throw refusal("there are \(maxUnderWay) requests of your address under way, which is the most (MaxPerAddress=)")
+    }
+    if let interval {
+      let fullAt = max(client.fullAt, now) + interval
+      guard fullAt - now <= .seconds(Self.burst) else {
+        throw refusal("the requests of your address come faster than Rate= allows")
+      }
+      client.fullAt = fullAt
+    }
+    client.underWay += 1
+    clients[key] = client
+    return AddressPlace(of: key, in: self, now: now)
+  }
+
+  fileprivate func giveBack(_ key: AddressKey, began: Instant) {
+    guard var client = clients[key] else { return }
+    client.underWay -= 1
+    client.lastUse = max(client.lastUse, began)
+    if client.underWay == 0, client.queuedAt == nil {
+      client.queuedAt = client.lastUse
+      idle.append(key)
+    }
+    clients[key] = client
+  }
+
+  /// Forgets the address that has been idle longest; returns whether there was an idle one.
+  private func forgetOldest() -> Bool {
+    while let key = idle.popFirst() {
+      guard var client = clients[key] else { continue }
+      if client.underWay == 0, client.queuedAt == client.lastUse {
+        clients[key] = nil
+        forgotten += 1
+        return true
+      }
+      client.queuedAt = client.underWay == 0 ? client.lastUse : nil
+      clients[key] = client
+      if client.underWay == 0 { idle.append(key) }
+    }
+    return false
+  }
+
+  private func refusal(_ message: String) -> GatewayError {
+    refused += 1
+    return GatewayError(429, "too_many_requests", "\(message): try again in a moment", isRetryable: true)
+  }
+}
+
+/// One request of an address that is under way.
+package final class AddressPlace {
+  private let key: AddressKey
+  private let began: Instant
+  private var limits: AddressLimits?
+
+  fileprivate init(of key: AddressKey, in limits: AddressLimits, now: Instant) {
+    self.key = key
+    self.limits = limits
+    began = now
+  }
+
+  deinit { giveBack() }
+
+  /// Gives the place back; a second time has no effect.
+  package func giveBack() { limits.take()?.giveBack(key, began: began) }
+}
+
+/// The address by which the requests of one client are counted.
+package enum AddressKey: Hashable, Sendable {
+  case v4(UInt32)
+  /// The upper half of an IPv6 address: a household has the whole lower half.
+  case v6(UInt64)
+  /// Everything that a proxy forwards and that is not an address.
+  case unknown
+
+  /// Reads an address without a port; a wrapped IPv4 address is that address.
+  init(_ text: String) {
+    var bytes = [UInt8](repeating: 0, count: 16)
+    // `inet_pton` would ignore what follows a zero byte; the bytes have room for either family.
+    if text.utf8.contains(0) {
+      self = .unknown
+    } else if unsafe inet_pton(AF_INET, text, &bytes) == 1 {
+      self = .v4(Self.number(bytes[..<4]))
+    } else if unsafe inet_pton(AF_INET6, text, &bytes) == 1 {
+      self = bytes.starts(with: Self.wrapping) ? .v4(Self.number(bytes[12...])) : .v6(Self.number(bytes[..<8]))
+    } else {
+      self = .unknown
+    }
+  }
+
+  /// How `::ffff:192.0.2.1` begins: a socket of both families has IPv4 clients under such addresses.
+  private static let wrapping: [UInt8] = Array(repeating: 0, count: 10) + [0xff, 0xff]
+
+  /// The share of the daemon's decoders that this client's requests have.
+  package var share: String {
+    switch self {
+    case .v4(let address): Self.bytes(of: address).map(String.init).joined(separator: ".")
+    case .v6(let prefix): Self.groups(of: prefix).map { String($0, radix: 16) }.joined(separator: ":") + "::/64"
+    case .unknown: "unknown"
+    }
+  }
+
+  private static func bytes(of address: UInt32) -> [UInt8] {
+    stride(from: 24, through: 0, by: -8).map { UInt8(truncatingIfNeeded: address >> UInt32($0)) }
+  }
+
+  private static func groups(of prefix: UInt64) -> [UInt16] {
+    stride(from: 48, through: 0, by: -16).map { UInt16(truncatingIfNeeded: prefix >> UInt64($0)) }
+  }
+
+  private static func number<Number: FixedWidthInteger>(_ bytes: ArraySlice<UInt8>) -> Number {
+    bytes.reduce(0) { $0 << 8 | Number($1) }
+  }
+}
+
+/// The address of a client behind a proxy.
+package enum ForwardedAddress {
+  /// The address that a trusted proxy has added to `X-Forwarded-For`; nil for a program of this machine.
+  ///
+  /// Only the last address of the last field is the proxy's: the client wrote those before it.
+  package static func client(of fields: [String], peer: HTTPPeer, trusting: [HTTPPeer]) -> AddressKey? {
+    guard trusting.contains(peer), let field = fields.last else { return nil }
+    let bytes = Array(field.utf8)
+    let start = bytes.lastIndex(of: UInt8(ascii: ",")).map { $0 + 1 } ?? 0
+    return AddressKey(String(decoding: bytes[start...].trimmed(of: " \t"), as: UTF8.self))
+  }
+}

@@ -1,0 +1,94 @@
+internal import ImgdConnection
+internal import ImgdSystem
+internal import ImgdText
+internal import ImgdWire
+
+/// The header fields of an answer about a picture.
+struct PictureHeaders {
+  typealias Fields = [(name: String, value: String)]
+
+  let facts: PictureFacts
+  /// Fields that every answer to this request has.
+  let own: Fields
+  /// How long the target stays valid at most, in seconds.
+  var mostFresh: Int?
+
+  /// The fields for the whole picture.
+  var whole: Fields {
+    [
+      ("Content-Type", facts.type), ("Accept-Ranges", "bytes"), ("X-Content-Type-Options", "nosniff"),
+      // Protects people who open the picture on its own.
+      ("Content-Security-Policy", "default-src 'none'; sandbox"), ("Content-Disposition", "inline"),
+    ] + known
+  }
+
+  /// The fields for a part of it.
+  func part(_ range: Range<Int>) -> Fields {
+    whole + [("Content-Range", "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(facts.bytes)")]
+  }
+
+  /// The fields for a client that has the picture (RFC 9110, 15.4.5).
+  var known: Fields {
+    var fields: Fields = [("Cache-Control", lifetime), ("Age", String(facts.age))]
+    if let tag = facts.tag { fields.append(("ETag", tag)) }
+    if let modified = facts.modified { fields.append(("Last-Modified", HTTPDate.text(modified))) }
+    return fields + own
+  }
+
+  /// `max-age` counts from the origin's answer, as `Age` does.
+  private var lifetime: String {
+    guard facts.mayBeKept else { return "no-store" }
+    let freshFor = min(facts.freshFor, max(mostFresh ?? .max, 0))
+    return "public, max-age=\(facts.age + freshFor)"
+  }
+
+  // MARK: Answers
+
+  /// The whole picture, from a file that holds nothing else.
+  func wholeResponse(_ file: consuming FileDescriptor?) -> HTTPResponse { response(200, whole, file, 0..<facts.bytes) }
+
+  func partResponse(_ range: Range<Int>, _ file: consuming FileDescriptor?) -> HTTPResponse {
+    response(206, part(range), file, range)
+  }
+
+  var notModifiedResponse: HTTPResponse { HTTPResponse(status: 304, fields: known, body: .length(facts.bytes)) }
+
+  private func response(_ status: Int, _ fields: Fields, _ file: consuming FileDescriptor?, _ range: Range<Int>)
+    -> HTTPResponse
+  {
+    guard let file = consume file else { preconditionFailure("an answer takes the picture once") }
+    return HTTPResponse(status: status, fields: fields, body: .file(range), of: file)
+  }
+}
+
+/// All that an HTTP answer says about a picture, as the daemon has reported it.
+struct PictureFacts {
+  let type: String
+  let bytes: Int
+  /// A strong entity tag, with its quotes; nil if the daemon has no checksum.
+  let tag: String?
+  /// Seconds since 1970.
+  let modified: Int64?
+  /// Whether others may keep it.
+  let mayBeKept: Bool
+  let age: Int
+  /// Zero for a stale picture.
+  let freshFor: Int
+
+  /// Nil for an answer without a picture.
+  init?(_ reply: Reply) {
+    guard reply.succeeded == true, let type = reply.text("type"), let lent = reply.objects("fds")?.first,
+      let bytes = lent.number("bytes"), bytes > 0
+    else { return nil }
+    self.type = type
+    self.bytes = bytes
+    tag = lent.text("checksum").map { "\"\($0)\"" }
+    modified = lent.text("modified").flatMap { Timestamp.seconds(of: $0) }
+    mayBeKept = lent.flag("keep") ?? true
+    age = Self.sane(reply.number("age"))
+    freshFor = reply.flag("stale") == true ? 0 : Self.sane(reply.number("fresh_for"))
+  }
+
+  /// Seconds, limited to the range in which caches count.
+  private static func sane(_ seconds: Int?) -> Int { min(max(seconds ?? 0, 0), Int(Int32.max)) }
+}

@@ -1,0 +1,205 @@
+import Glibc
+package import ImgdProgram
+import ImgdSystem
+
+/// The values of `[HTTP-Gateway]`.
+package struct GatewayConfiguration: Equatable, Sendable {
+  /// The place where the gateway listens, unless the service manager passes a socket.
+  package enum Place: Equatable, Sendable {
+    case unix(String)
+    /// An address of this machine alone, and a port.
+    case loopback(address: String, port: Int)
+  }
+
+  /// Who may see the page, the metrics and the events.
+  package enum PageAccess: String, Sendable, CaseIterable {
+    /// Requests that name this machine as their host, and that no proxy has forwarded.
+    case local
+    case all
+    case no
+  }
+
+  package var listen = Place.unix("/run/imgd/http.sock")
+  /// Hosts whose pictures may be asked for without a signature, with their subdomains; `*` for all.
+  package var allow: [String] = []
+  /// A file with the keys of signatures, one per line; empty for none.
+  package var keyFile = ""
+  package var presets: [Preset] = []
+  package var onlyPresets = false
+  package var page = PageAccess.local
+  /// A file with the token that a purge needs; if empty, nothing is purged.
+  package var tokenFile = ""
+  /// Peers whose `X-Forwarded-For` is believed.
+  package var trustedProxies: [HTTPPeer] = [.unix]
+  package var maxConnections = 1_024
+  /// Requests under way for one forwarded address.
+  package var maxPerAddress = 32
+  /// Requests a second for one forwarded address; zero for no limit.
+  package var rate = 0
+  /// How long a picture may take.
+  package var timeout = Duration.seconds(30)
+  /// How long a connection may be idle, and a request take until it is complete.
+  package var idleTimeout = Duration.seconds(30)
+
+  package init() {}
+}
+
+extension GatewayConfiguration: ProgramConfiguration {
+  /// The keys of `[HTTP-Gateway]`. All need a restart, during which clients wait at the gateway's sockets.
+  package static let keys: [ConfigurationKey<GatewayConfiguration>] = [
+    key(
+      "Listen", \.listen, .place, "Where the gateway listens: a path, or a port of this machine such as 127.0.0.1:8080."
+    ),
+    key("Allow", \.allow, .hosts, "Hosts whose pictures need no signature, with their subdomains; * for every host."),
+    key(
+      "KeyFile", \.keyFile, .path(longest: 4095),
+      "The file with the keys of signatures, one on each line; empty for none."),
+    key(
+      "Presets", \.presets, .presets, "Named forms of pictures, such as thumb:300x200:cover and large:1600x:webp:q80."),
+    key("OnlyPresets", \.onlyPresets, .boolean, "Whether a request must name a preset, and may set nothing else."),
+    key(
+      "Page", \.page, .word, "Who sees the page, its events and the metrics: this machine's browsers (local), all, no."),
+    key(
+      "TokenFile", \.tokenFile, .path(longest: 4095),
+      "The file with the token that a purge needs; empty: nothing is purged over HTTP."),
+    key(
+      "TrustedProxies", \.trustedProxies, ValueFormat<HTTPPeer>.words,
+      "The sockets whose X-Forwarded-For is believed: unix, loopback, both or neither."),
+    key("MaxConnections", \.maxConnections, .count(1...100_000), "How many connections may be open at the same time."),
+    key(
+      "MaxPerAddress", \.maxPerAddress, .count(1...100_000),
+      "How many requests of one forwarded address may be under way at the same time."),
+    key(
+      "Rate", \.rate, .count(0...1_000_000),
+      "How many requests a second one forwarded address may send; 0 for any number."),
+    key(
+      "Timeout", \.timeout, .duration(waiting),
+      "How long a picture may take until the request is answered with an error."),
+    key(
+      "IdleTimeout", \.idleTimeout, .duration(idle),
+      "How long a connection may be idle, and a request take until it has arrived."),
+  ]
+
+  /// The daemon is given a number of milliseconds.
+  private static let waiting = Duration.milliseconds(1)...Duration.seconds(3_600)
+  /// The library that speaks HTTP counts whole seconds.
+  private static let idle = Duration.seconds(1)...Duration.seconds(86_400)
+
+  package static let example: (section: ConfigurationSection, assignment: String) = (.gateway, "Allow=example.org")
+
+  /// `IMGD_SOCKET` is the daemon's socket here, as it is for every client.
+  package static let shortVariables: [(variable: String, section: ConfigurationSection, key: String)] = []
+
+  private static func key<Value>(
+    _ name: String, _ place: any WritableKeyPath<GatewayConfiguration, Value> & Sendable, _ format: ValueFormat<Value>,
+    _ help: String
+  ) -> ConfigurationKey<GatewayConfiguration> { ConfigurationKey(.gateway, name, place, format, isLive: false, help) }
+
+  /// Reports `OnlyPresets` without any preset: such a gateway would refuse everything.
+  package func contradictions(origin: (_ key: String) -> String) -> [String] {
+    guard onlyPresets, presets.isEmpty else { return [] }
+    return [
+      "\(origin("HTTP-Gateway.OnlyPresets")): HTTP-Gateway.OnlyPresets=yes leaves nothing to ask for: "
+        + "set HTTP-Gateway.Presets, such as thumb:300x200:cover"
+    ]
+  }
+}
+
+extension ValueFormat where Value == GatewayConfiguration.Place {
+  /// An absolute path, or a port of this machine.
+  static var place: Self {
+    Self { text throws(WrongValue) in
+      try GatewayConfiguration.Place(text)
+    } text: {
+      $0.text
+    }
+  }
+}
+
+extension GatewayConfiguration.Place {
+  /// The room for the path in the address of a Unix socket, without the terminating zero.
+  private static let longestPath = 107
+
+  /// Reads `/path`, `127.0.0.1:8080` or `[::1]:8080`.
+  init(_ text: String) throws(WrongValue) {
+    if text.hasPrefix("/") {
+      self = .unix(try ValueFormat<String>.path(longest: Self.longestPath).parse(text))
+      return
+    }
+    guard let colon = text.utf8.lastIndex(of: UInt8(ascii: ":")),
+      let port = decimalNumber(text.utf8[text.utf8.index(after: colon)...]), (1...65_535).contains(port),
+      let address = Self.address(String(text[..<colon]))
+    else { throw WrongValue("is not a place to listen: write an absolute path, or 127.0.0.1:8080 or [::1]:8080") }
+    guard Self.isLoopback(address) else {
+      throw WrongValue(
+        "would be open to other machines: write 127.0.0.1:\(port), [::1]:\(port) or a path, and let "
+          + "a web server take requests from elsewhere")
+    }
+    self = .loopback(address: address, port: port)
+  }
+
+  /// The form that `init` reads.
+  package var text: String {
+    switch self {
+    case .unix(let path): path
+    case .loopback(let address, let port): address.contains(":") ? "[\(address)]:\(port)" : "\(address):\(port)"
+    }
+  }
+
+  /// The address in a host part: IPv4, or IPv6 in brackets; nil for anything else.
+  private static func address(_ host: String) -> String? {
+    let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
+    let address = isBracketed ? String(host.dropFirst().dropLast()) : host
+    return isAddress(address, isBracketed ? AF_INET6 : AF_INET) ? address : nil
+  }
+
+  private static func isLoopback(_ address: String) -> Bool {
+    guard address.contains(":") else { return address.hasPrefix("127.") }
+    return URLHost(named: "[\(address)]") == URLHost(named: "[::1]")
+  }
+}
+
+extension ValueFormat where Value == [String] {
+  /// Names of hosts and addresses, separated by blanks or commas, in lower case; or `*`.
+  static var hosts: Self {
+    Self { text throws(WrongValue) in
+      let hosts = items(of: text).map { $0.lowercased() }
+      for host in hosts where !HostList.takes(host) {
+        throw WrongValue(
+          "contains '\(shown(host))', which is not a host: write names such as example.org, which "
+            + "stands for its subdomains as well, addresses, or *")
+      }
+      return hosts
+    } text: {
+      $0.joined(separator: " ")
+    }
+  }
+}
+
+extension ValueFormat where Value == [Preset] {
+  /// Presets, separated by blanks, each with a name of its own.
+  static var presets: Self {
+    Self { text throws(WrongValue) in
+      var presets: [Preset] = []
+      for word in text.split(whereSeparator: { $0 == " " || $0 == "\t" }) {
+        let preset = try Preset(configured: String(word))
+        guard !presets.contains(where: { $0.name == preset.name }) else {
+          throw WrongValue("has two presets with the name \(preset.name): rename one")
+        }
+        presets.append(preset)
+        guard presets.count <= most else { throw WrongValue("has too many presets: write at most \(most)") }
+      }
+      return presets
+    } text: {
+      $0.map(\.text).joined(separator: " ")
+    }
+  }
+
+  private static var most: Int { 256 }
+}
+
+extension Preset {
+  fileprivate init(configured word: String) throws(WrongValue) {
+    do { self = try Preset(parsing: word) } catch { throw WrongValue("contains '\(shown(word))': \(error.message)") }
+  }
+}

@@ -1,0 +1,227 @@
+package import ImgdSystem
+internal import ImgdText
+
+/// The places of a configuration: files, environment and command line.
+package struct ConfigurationPlaces {
+  private let file: String?
+  private let isFileRequired: Bool
+  private let environment: [String: String]
+  private let settings: [CommandLineSetting]
+
+  /// `named` is a file that must exist, in place of the usual one.
+  package init(named: String?, usual: String?, environment: [String: String], settings: [CommandLineSetting]) {
+    file = named ?? usual
+    isFileRequired = named != nil
+    self.environment = environment
+    self.settings = settings
+  }
+
+  /// The usual file, its drop-in directory and the files in that, as far as they are there; none if a file was
+  /// named, since that is not what a service reads.
+  package var files: [String] {
+    guard let file, !isFileRequired else { return [] }
+    let names = (try? namesInDirectory(file + ".d", suffix: ".conf")) ?? []
+    return [file, file + ".d"] + names.map { "\(file).d/\($0)" }
+  }
+
+  /// Reads all places; each overrides the one before.
+  ///
+  /// The error has the mistakes of all places; with any mistake there is no configuration. `warn` gets a line for
+  /// each assignment that has no effect.
+  package func read<Program: ProgramConfiguration>(over defaults: Program, warn: (String) -> Void)
+    throws(ConfigurationProblems) -> Program
+  {
+    var draft = ConfigurationDraft(defaults: defaults)
+    if let file { read(file, into: &draft) }
+    ConfigurationEnvironment(environment).apply(to: &draft)
+    for setting in settings {
+      if let problem = setting.problem { draft.addProblem(problem) }
+      if let assignment = setting.assignment { draft.apply(assignment) }
+    }
+    draft.remarks.forEach(warn)
+    return try draft.finished()
+  }
+
+  /// Reads a file, and then the files in its drop-in directory, in the byte order of their names.
+  private func read<Program>(_ path: String, into draft: inout ConfigurationDraft<Program>) {
+    let dropIns: [String]
+    do {
+      if let bytes = try readWholeFile(path) {
+        draft.apply(path: path, bytes)
+      } else if isFileRequired {
+        draft.addProblem("\(path): the file does not exist")
+      }
+      dropIns = try namesInDirectory(path + ".d", suffix: ".conf")
+    } catch { return draft.addProblem(error.description) }
+    for name in dropIns { readDropIn("\(path).d/\(name)", into: &draft) }
+  }
+
+  private func readDropIn<Program>(_ path: String, into draft: inout ConfigurationDraft<Program>) {
+    do {
+      // A file that was removed after the directory was read is no mistake.
+      guard let bytes = try readWholeFile(path) else { return }
+      draft.apply(path: path, bytes)
+    } catch { draft.addProblem(error.description) }
+  }
+}
+
+/// The variables that set keys: `IMGD_MEMORY_CAPACITY` is Memory.Capacity.
+struct ConfigurationEnvironment {
+  private let environment: [String: String]
+
+  init(_ environment: [String: String]) { self.environment = environment }
+
+  /// Applies the variables in the order of their names, so that the order of messages is always the same.
+  func apply<Program>(to draft: inout ConfigurationDraft<Program>) {
+    for short in Program.shortVariables {
+      guard let value = environment[short.variable] else { continue }
+      draft.apply(ConfigurationAssignment(origin: short.variable, section: short.section, key: short.key, value: value))
+    }
+    for (variable, value) in environment.sorted(by: { $0.key < $1.key }) {
+      guard let (section, name) = target(of: variable), Program.sections.contains(section) else { continue }
+      let key = Program.keys(of: section).first { $0.name.uppercased() == name }
+      draft.apply(ConfigurationAssignment(origin: variable, section: section, key: key?.name ?? name, value: value))
+    }
+  }
+
+  /// The section and the name that a variable is for; nil if it does not belong to a section. The
+  /// longest beginning decides: `IMGD_HTTP_GATEWAY_RATE` is not a key of `[HTTP]`.
+  private func target(of variable: String) -> (ConfigurationSection, name: String)? {
+    let section = ConfigurationSection.allCases.filter { variable.hasPrefix($0.variablePrefix) }.max {
+      $0.variablePrefix.utf8.count < $1.variablePrefix.utf8.count
+    }
+    return section.map { ($0, String(variable.dropFirst($0.variablePrefix.count))) }
+  }
+}
+
+/// The value of one key from `--set`, or from an option of its own. The key may not exist; `problem` is
+/// a mistake that was found while the option was read.
+package struct CommandLineSetting: Equatable {
+  package let assignment: ConfigurationAssignment?
+  package let problem: String?
+
+  /// The value of an option that stands for one key.
+  package init(_ option: String, _ section: ConfigurationSection, _ key: String, _ value: String) {
+    assignment = ConfigurationAssignment(origin: option, section: section, key: key, value: value)
+    problem = nil
+  }
+
+  /// Reads the argument of `--set`, for a program: `Section.Key=VALUE`.
+  package init<Program: ProgramConfiguration>(_ text: String, for program: Program.Type) throws(UsageProblem) {
+    guard let equals = text.firstIndex(of: "="), let dot = text[..<equals].firstIndex(of: "."), dot != text.startIndex
+    else {
+      let (section, assignment) = Program.example
+      throw UsageProblem(
+        "--set '\(shown(text))' is not an assignment: write --set Section.Key=VALUE, "
+          + "such as --set \(section.rawValue).\(assignment)")
+    }
+    let name = String(text[..<dot])
+    guard let section = ConfigurationSection(rawValue: name) else {
+      self.init(problem: "--set: \(ConfigurationSection.unknown(name))")
+      return
+    }
+    guard Program.sections.contains(section) else {
+      self.init(problem: "--set: [\(name)] is a section of \(section.reader)")
+      return
+    }
+    let key = String(text[text.index(after: dot)..<equals])
+    let value = String(text[text.index(after: equals)...])
+    self.init("--set", section, key, value)
+  }
+
+  private init(problem: String) {
+    assignment = nil
+    self.problem = problem
+  }
+}
+
+/// The value of an option, which must not be empty; `what` says in a message what the value names.
+package func operand(_ value: String?, of option: String, _ what: String) throws(UsageProblem) -> String {
+  guard let value, !value.isEmpty else { throw UsageProblem("\(option) needs \(what)") }
+  return value
+}
+
+/// A configuration under construction: applies assignments in their order and collects all problems.
+struct ConfigurationDraft<Program: ProgramConfiguration> {
+  private let defaults: Program
+  private var configuration: Program
+  private var problems: [String] = []
+  /// Remarks about what is not as it should be, but does no harm.
+  private(set) var remarks: [String] = []
+  /// The place that set a key last, for messages about two keys that contradict each other.
+  private var origins: [String: String] = [:]
+
+  init(defaults: Program) {
+    self.defaults = defaults
+    configuration = defaults
+  }
+
+  mutating func addProblem(_ problem: String) { problems.append(problem) }
+
+  /// Applies the contents of a file.
+  mutating func apply(path: String, _ bytes: [UInt8]) {
+    let file = ConfigurationFile(path: path, bytes: bytes, sections: Program.sections, example: Program.example.section)
+    problems += file.problems
+    for assignment in file.assignments { apply(assignment) }
+  }
+
+  /// Sets a key to a value, or to its default if the value is empty.
+  mutating func apply(_ assignment: ConfigurationAssignment) {
+    guard let key = Program.key(assignment.section, assignment.key) else {
+      let name = assignment.section.rawValue + "." + assignment.key
+      if Program.retiredKeys.contains(name) {
+        return remarks.append("\(assignment.origin): \(name) has no effect any more; remove it")
+      }
+      return addProblem("\(assignment.origin): \(unknownKey(assignment.section, assignment.key))")
+    }
+    origins[key.fullName] = assignment.origin
+    if assignment.value.isEmpty { return key.reset(&configuration, defaults) }
+    do { try key.assign(assignment.value, &configuration) } catch {
+      let wrong = "\(key.fullName)=\(shown(assignment.value))"
+      addProblem("\(assignment.origin): \(wrong) \(error.complaint)")
+    }
+  }
+
+  /// The configuration, if all assignments are valid and do not contradict each other.
+  consuming func finished() throws(ConfigurationProblems) -> Program {
+    problems += configuration.contradictions { [origins] in origins[$0] ?? "defaults" }
+    guard problems.isEmpty else { throw ConfigurationProblems(problems) }
+    return configuration
+  }
+
+  /// A message about a key that does not exist, with the name that was probably meant.
+  private func unknownKey(_ section: ConfigurationSection, _ name: String) -> String {
+    let unknown = "\(section.rawValue).\(shown(name)) is not a key"
+    if let elsewhere = Program.keys.first(where: { $0.name == name }) {
+      return "\(unknown): did you mean \(elsewhere.fullName)?"
+    }
+    let names = Program.keys(of: section).map(\.name)
+    if let nearest = nearestName(to: name, among: names) {
+      return "\(unknown): did you mean \(section.rawValue).\(nearest)?"
+    }
+    return "\(unknown): [\(section.rawValue)] has \(names.joined(separator: ", "))"
+  }
+}
+
+/// All mistakes in a configuration, one line for each.
+package struct ConfigurationProblems: Error, Equatable, CustomStringConvertible {
+  /// A file with more mistakes than this is not a configuration file.
+  private static let most = 50
+
+  package let lines: [String]
+  private let count: Int
+
+  init(_ problems: [String]) {
+    count = problems.count
+    let more = problems.count - Self.most
+    lines = problems.prefix(Self.most) + (more > 0 ? ["and \(more) more mistakes"] : [])
+  }
+
+  package var description: String { lines.joined(separator: "\n") }
+
+  /// The number of mistakes and the first of them in one line, for a status and for clients.
+  package var summary: String {
+    guard lines.count > 1, let first = lines.first else { return description }
+    return "\(count) mistakes in the configuration, the first: \(first)"
+  }
+}

@@ -1,0 +1,220 @@
+import Glibc
+package import ImgdSystem
+
+/// A program's log for administrators; it stays empty in normal operation, however busy.
+///
+/// Levels say who must act: on an error the operator, on a warning the operator if it persists, on a
+/// notice nobody (the state has changed). Debug entries, one for each request, are written on demand
+/// (`--verbose`). In the journal an entry has fields of its own, so that it is found by its subject; on
+/// standard error it is a line.
+/// URLs appear without query and fragment: a signed URL is a secret.
+/// Only the control loop's thread logs; tests have a loop on each of their threads.
+package enum Log {
+  /// The subject of an entry, in its field IMGD_EVENT.
+  package enum Subject: String {
+    case fetch, configuration, start, client, purge, disk, pressure, watchdog, handover, decoder, fleet
+  }
+
+  /// An additional field of an entry.
+  package struct Field {
+    package let name: StaticString
+    package let value: String
+
+    /// How many entries of the cache the message is about.
+    package static func entries(_ count: Int) -> Field { Field(name: "IMGD_ENTRIES", value: "\(count)") }
+    /// How many bytes the message is about.
+    package static func bytes(_ count: Int) -> Field { Field(name: "IMGD_BYTES", value: "\(count)") }
+    /// The part of the machine that has reported the event.
+    package static func source(_ name: String) -> Field { Field(name: "IMGD_SOURCE", value: name) }
+    /// The user of the client that the message is about.
+    package static func uid(_ uid: UInt32) -> Field { Field(name: "IMGD_CLIENT_UID", value: "\(uid)") }
+    /// The process of the client that the message is about.
+    package static func pid(_ pid: Int32) -> Field { Field(name: "IMGD_CLIENT_PID", value: "\(pid)") }
+  }
+
+  /// The journal, when standard error leads there. Set once, before the first thread.
+  nonisolated(unsafe) private static var journal: SystemdJournal?
+  /// Writes to the journal once there is a loop that must not wait for it.
+  nonisolated(unsafe) private static var writer: JournalWriter?
+  /// The name under which entries are found. Set once, before the first thread.
+  nonisolated(unsafe) private static var program: StaticString = "imgd"
+  /// Whether debug entries are written. Set once, before the first thread.
+  nonisolated(unsafe) private static var isAskedForAll = false
+  private static let limit = Locked(LogLimit())
+
+  /// Whether there is an entry for each request.
+  package static var isVerbose: Bool { unsafe isAskedForAll }
+
+  /// The name before each line on standard error.
+  static var programName: String { unsafe "\(program)" }
+
+  /// Whether somebody who has started the program by hand is watching.
+  package static var isWatched: Bool { unsafe journal == nil && isatty(STDERR_FILENO) == 1 }
+
+  /// Sends a program's entries to the journal from now on; to be called before anything starts a thread.
+  package static func open(_ journal: SystemdJournal?, of program: StaticString, isVerbose: Bool) {
+    unsafe self.journal = journal
+    unsafe self.program = program
+    unsafe isAskedForAll = isVerbose
+  }
+
+  /// Lets another thread wait for the journal from now on.
+  package static func writeAside(from loop: EventLoop) throws(SystemFailure) {
+    guard let journal = unsafe journal else { return }
+    unsafe writer = try JournalWriter(journal, on: loop)
+  }
+
+  /// Waits for entries that are not written yet, but no longer than the limit: for the end of the process.
+  package static func finish(within limit: Duration) { unsafe writer.take()?.finish(within: limit) }
+
+  /// Logs an entry about which the operator has to do something.
+  package static func error(_ subject: Subject, _ message: String, _ fields: Field...) {
+    write(.error, subject, message, fields)
+  }
+
+  /// Logs an entry about which the operator has to do something if it persists.
+  package static func warning(_ subject: Subject, _ message: String, _ fields: Field...) {
+    write(.warning, subject, message, fields)
+  }
+
+  /// Logs an entry about a new state.
+  package static func notice(_ subject: Subject, _ message: String, _ fields: Field...) {
+    notice(subject, message, fields)
+  }
+
+  package static func notice(_ subject: Subject, _ message: String, _ fields: [Field]) {
+    write(.notice, subject, message, fields)
+  }
+
+  /// Logs an entry for people who want to see everything: the message is made only if it is wanted, and no entry is
+  /// left out.
+  package static func debug(_ subject: Subject, _ message: () -> String) {
+    guard isVerbose else { return }
+    write(LogEntry(.debug, subject, printable(message()), []))
+  }
+
+  /// Says why a start has failed, as the last words of the process.
+  ///
+  /// They go to standard error: the manager has told the journal which service that stream belongs to. For an
+  /// entry with fields the journal looks up the service by the process, and finds none if that has just ended.
+  package static func startFailed(_ reason: String) {
+    let entry = LogEntry(.error, .start, printable(reason), [])
+    entry.write(toStreamOf: unsafe journal)
+  }
+
+  private static func write(_ priority: JournalPriority, _ subject: Subject, _ message: String, _ fields: [Field]) {
+    switch limit.withLock({ $0.admit(subject, at: .current) }) {
+    case .refused: return
+    case .admitted(leftOut: 0): break
+    case .admitted(let count):
+      write(
+        LogEntry(.warning, subject, "entries like the last ones left out because there were too many: \(count)", []))
+    }
+    // Text of a client, a file or an origin may be part of it.
+    write(LogEntry(priority, subject, printable(message), fields))
+  }
+
+  private static func write(_ entry: LogEntry) {
+    if let writer = unsafe writer { writer.write(entry) } else { entry.write(to: unsafe journal) }
+  }
+}
+
+/// One entry of the log, on its way to the journal or to standard error.
+struct LogEntry: Sendable {
+  let priority: JournalPriority
+  let message: String
+  let fields: [(name: String, value: String)]
+
+  init(priority: JournalPriority, message: String, fields: [(name: String, value: String)]) {
+    self.priority = priority
+    self.message = message
+    self.fields = fields
+  }
+
+  init(_ priority: JournalPriority, _ subject: Log.Subject, _ message: String, _ fields: [Log.Field]) {
+    self.init(
+      priority: priority, message: message,
+      fields: [("IMGD_EVENT", subject.rawValue)] + fields.map { ("\($0.name)", $0.value) })
+  }
+
+  /// Writes the entry as fields to the journal, or as a line to standard error if there is no journal
+  /// or it refuses the entry.
+  func write(to journal: SystemdJournal?) {
+    let standard = [("MESSAGE", message), ("PRIORITY", "\(priority.rawValue)"), ("SYSLOG_IDENTIFIER", Log.programName)]
+    if let journal, journal.send(standard + fields) { return }
+    let level = priority.isRemarkable ? "\(priority): " : ""
+    write(line: "\(Log.programName): \(level)\(message)")
+  }
+
+  /// Writes the entry as a line to standard error, with its priority in the form that the journal reads from a stream.
+  func write(toStreamOf journal: SystemdJournal?) {
+    guard journal != nil else { return write(to: nil) }
+    write(line: "<\(priority.rawValue)>\(message)")
+  }
+
+  private func write(line: String) {
+    let line = Array("\(line)\n".utf8)
+    // Nothing can be done about a log that cannot be written.
+    _ = unsafe Glibc.write(STDERR_FILENO, line, line.count)
+  }
+}
+
+/// Limits the entries about one subject in a span of time: a client in a loop must not push everything
+/// else out of the journal.
+struct LogLimit {
+  /// The most entries of a subject in a span.
+  static let most = 100
+  static let span = Duration.seconds(30)
+
+  enum Answer: Equatable {
+    /// To be logged; this many entries of the subject were refused since the last one that was logged.
+    case admitted(leftOut: Int)
+    case refused
+  }
+
+  private struct Count {
+    let since: Instant
+    var logged = 0
+    var leftOut = 0
+  }
+
+  private var counts: [Log.Subject: Count] = [:]
+
+  /// Decides about one more entry. A start has no limit: it logs everything that is wrong, and happens once.
+  mutating func admit(_ subject: Log.Subject, at now: Instant) -> Answer {
+    guard subject != .start else { return .admitted(leftOut: 0) }
+    var count = counts[subject] ?? Count(since: now)
+    var leftOut = 0
+    if now - count.since >= Self.span {
+      leftOut = count.leftOut
+      count = Count(since: now)
+    }
+    let isAdmitted = count.logged < Self.most
+    if isAdmitted { count.logged += 1 } else { count.leftOut += 1 }
+    counts[subject] = count
+    return isAdmitted ? .admitted(leftOut: leftOut) : .refused
+  }
+}
+
+/// A descriptor of the process to which text is written.
+package struct StandardStream: TextOutputStream {
+  private let descriptor: CInt
+
+  /// Prints a program's answer, which is not one of its log entries.
+  package static func say(_ text: String) {
+    var output = StandardStream(STDOUT_FILENO)
+    print(text, terminator: "", to: &output)
+  }
+
+  private init(_ descriptor: CInt) { self.descriptor = descriptor }
+
+  /// Writes all of a text, as long as the descriptor takes it.
+  package mutating func write(_ text: String) {
+    var rest = Array(text.utf8)[...]
+    while !rest.isEmpty {
+      let written = unsafe rest.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
+      guard written > 0 else { return }
+      rest = rest.dropFirst(written)
+    }
+  }
+}
