@@ -82,7 +82,7 @@ let package = Package(
       swiftSettings: strict),
     .target(
       name: "ImgdCache",
-      dependencies: ["CCurl", "CSQLite", "CCrypto", "ImgdSystem", "ImgdText"],
+      dependencies: ["CCurl", "CLinux", "CSQLite", "CCrypto", "ImgdSystem", "ImgdText"],
       swiftSettings: strict),
     .target(name: "ImgdPicture", swiftSettings: strict),
 
@@ -246,7 +246,7 @@ let package = Package(
       swiftSettings: testing),
     .testTarget(
       name: "BlackBoxTests",
-      dependencies: ["ImgdWire", "ImgdSystem", "ImgdTestSupport"],
+      dependencies: ["ImgdClient", "ImgdWire", "ImgdSystem", "ImgdTestSupport"],
       swiftSettings: testing),
     .testTarget(
       name: "SystemdTests",

@@ -12,7 +12,6 @@ struct Columns {
     self.widths = widths + Array(repeating: 0, count: max(0, sides.count - widths.count))
   }
 
-  /// Makes the columns wide enough for a row.
   mutating func fit(_ row: [String]) {
     for (column, text) in row.enumerated() where column < widths.count {
       widths[column] = max(widths[column], TextWidth.of(text))
@@ -77,7 +76,6 @@ enum TextWidth {
     return text
   }
 
-  /// The text, padded with spaces to `width` cells.
   static func padded(_ text: String, to width: Int, onLeft: Bool = false) -> String {
     let space = String(repeating: " ", count: max(0, width - of(text)))
     return onLeft ? space + text : text + space

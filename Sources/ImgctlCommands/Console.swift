@@ -39,14 +39,6 @@ package struct Console {
       })
   }
 
-  /// Writes a line of data.
-  func write(_ line: String) throws(SystemFailure) { try output(Array(line.utf8) + [UInt8(ascii: "\n")]) }
-
-  /// Writes a picture as data.
-  func write(_ picture: borrowing FileDescriptor) throws(SystemFailure) {
-    try OutputFile.read(picture) { bytes throws(SystemFailure) in try output(bytes) }
-  }
-
   /// Writes a message that begins with the program's name.
   func complain(_ sentence: String) { message("imgctl: \(withoutPasswords(printable(sentence)))\n") }
 
@@ -97,11 +89,6 @@ struct Palette {
     guard isColoured, let style, !text.isEmpty else { return text }
     return "\u{1b}[\(style.rawValue)m\(text)\u{1b}[0m"
   }
-}
-
-extension Context {
-  /// The colours of what goes to standard output.
-  var palette: Palette { Palette(manner.colour, isTerminal: console.terminals.output, environment: environment) }
 }
 
 /// The size of a terminal, in columns and rows of characters.

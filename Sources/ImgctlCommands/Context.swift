@@ -12,8 +12,10 @@ struct Context {
   let manner: Manner
   let environment: [String: String]
 
-  /// Whether answers are printed as the JSON that the daemon sent.
   var asJSON: Bool { manner.asJSON }
+
+  /// The colours of what goes to standard output.
+  var palette: Palette { Palette(manner.colour, isTerminal: console.terminals.output, environment: environment) }
 
   /// Connects to the daemon; with `mayWait`, waits until it has room for the connection.
   func connect(mayWait: Bool = true) throws(Failure) -> ControlConnection {
@@ -27,11 +29,6 @@ struct Context {
       }
       return connection
     } catch { throw Failure(error) }
-  }
-
-  /// The answer to one request over a connection of its own; an error becomes a failure.
-  func ask(_ request: Request, within limit: Duration? = patience) throws(Failure) -> Answer {
-    try ask(request, over: connect(), within: limit)
   }
 
   /// The answer to one request; an error becomes a failure.
@@ -51,7 +48,6 @@ struct Context {
     return try nextAnswer(over: connection, until: limit.map { Instant.current + $0 })
   }
 
-  /// The next line that ends a request.
   func nextAnswer(over connection: ControlConnection, until deadline: Instant? = nil) throws(Failure) -> Answer {
     do throws(ConnectionProblem) {
       while let line = try connection.receive(until: deadline) {
@@ -62,12 +58,15 @@ struct Context {
     throw Failure(ConnectionProblem.closed(path: socket))
   }
 
-  /// Prints a line of data.
-  func print(_ text: String) throws(Failure) {
-    do throws(SystemFailure) { try console.write(text) } catch { throw Failure(error) }
+  /// The daemon's counters as they are now.
+  func statistics(over connection: ControlConnection) throws(Failure) -> (DaemonStatistics, Answer) {
+    let answer = try ask(.stats, over: connection)
+    return (DaemonStatistics(reply: answer.reply, moment: .current), answer)
   }
 
-  /// Prints bytes that are not text, such as a drawn picture, and a newline.
+  func print(_ text: String) throws(Failure) { try print(Array(text.utf8)) }
+
+  /// Prints data, such as a drawn picture, and a newline.
   func print(_ bytes: [UInt8]) throws(Failure) {
     do throws(SystemFailure) { try console.output(bytes + [UInt8(ascii: "\n")]) } catch { throw Failure(error) }
   }

@@ -35,10 +35,12 @@ extension Reply {
       + "(\(ReplyCode.badURL.rawValue))"
   }
 
+  /// Whether the daemon answered a condition with `not_modified` in place of a picture.
+  var isNotModified: Bool { flag("not_modified") == true }
+
   /// How long an origin asks to be left alone.
   var pause: Duration? { object("error")?.object("details")?.number("retry_after_ms").map { .milliseconds($0) } }
 
-  /// The exit code that belongs to the error.
   var exitCode: ExitCode { ExitCode(errorCode: errorCode ?? "", isRetryable: isRetryable) }
 }
 
@@ -85,15 +87,8 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
     }
   }
 
-  /// Whether the same command may succeed later.
-  var mayPass: Bool {
-    switch self {
-    case .unreachable, .timedOut, .tryLater: true
-    default: false
-    }
-  }
+  var mayPass: Bool { self == .unreachable || self == .timedOut || self == .tryLater }
 
-  /// The exit code for an error of the protocol.
   init(errorCode: String, isRetryable: Bool) {
     switch ReplyCode(rawValue: errorCode) {
     case .forbidden: self = .notPermitted

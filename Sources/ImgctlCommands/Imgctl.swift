@@ -8,18 +8,11 @@ package enum Imgctl {
   package static func run(_ arguments: [String], environment: [String: String], console: Console = .standard)
     -> ExitCode
   {
-    do throws(UsageProblem) {
-      let invocation = try Invocation.parse(arguments)
-      return carryOut(invocation, environment, console)
-    } catch {
+    let invocation: Invocation
+    do throws(UsageProblem) { invocation = try Invocation.parse(arguments) } catch {
       console.complain(error.description)
       return .wrongUsage
     }
-  }
-
-  private static func carryOut(_ invocation: Invocation, _ environment: [String: String], _ console: Console)
-    -> ExitCode
-  {
     let socket = SocketSearch.path(named: invocation.manner.socket, environment: environment)
     let context = Context(console: console, socket: socket, manner: invocation.manner, environment: environment)
     do throws(Failure) { return try invocation.work(context) } catch {

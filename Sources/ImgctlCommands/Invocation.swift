@@ -1,4 +1,5 @@
 package import ImgdSystem
+import ImgdWire
 
 /// A command line: the command, and the options that every command has.
 package struct Invocation {
@@ -22,7 +23,7 @@ package struct Invocation {
       let line = try UnfinishedLine(arguments.dropFirst())
       return Invocation(work: line.offer, manner: line.manner)
     }
-    let beginning = try LineBeginning(arguments)
+    let beginning = try LineBeginning.of(arguments)
     if let verb = beginning.verb { return try read(verb, beginning.items) }
     let manner = try Manner(beginning.options)
     if let work = work(of: beginning.options, about: nil) { return Invocation(work: work, manner: manner) }
@@ -38,18 +39,13 @@ package struct Invocation {
 
   private static func read(_ verb: KnownVerb, _ given: [CommandLineScanner.Item]) throws(UsageProblem) -> Invocation {
     let description = verb.description
-    var items: [CommandLineScanner.Item] = []
-    var common: [CommandLineScanner.Item] = []
-    for item in given {
-      if case .option(let name, _) = item, general.contains(where: { $0.name == name }) {
-        common.append(item)
-      } else {
-        items.append(item)
-      }
+    func isGeneral(_ item: CommandLineScanner.Item) -> Bool {
+      if case .option(let name, _) = item { general.contains { $0.name == name } } else { false }
     }
+    let common = given.filter(isGeneral)
     var manner = try Manner(common)
     if let work = work(of: common, about: description) { return Invocation(work: work, manner: manner) }
-    let arguments = try Arguments(items, of: description)
+    let arguments = try Arguments(given.filter { !isGeneral($0) }, of: description)
     manner.asJSON = arguments.has("json")
     return Invocation(work: try verb.read(arguments), manner: manner)
   }
@@ -85,26 +81,18 @@ package struct Manner: Equatable, Sendable {
 /// A command line up to its command: the options before it, and what follows it.
 struct LineBeginning {
   let options: [CommandLineScanner.Item]
-  /// Nil if no command is named.
   let verb: KnownVerb?
   let rest: [String]
 
-  init(_ arguments: [String]) throws(UsageProblem) {
+  static func of(_ arguments: [String]) throws(UsageProblem) -> LineBeginning {
     let start: Start
     do throws(UsageProblem) { start = try Start(arguments[...], Invocation.general.map { $0.scanned }) } catch {
-      guard let found = try Self.afterOwnOptions(arguments) else { throw error }
-      self = found
-      return
+      guard let found = try afterOwnOptions(arguments) else { throw error }
+      return found
     }
     var verb: KnownVerb?
     if let word = start.operand { verb = try Verbs.named(word) }
-    self.init(options: start.options, verb: verb, rest: start.rest)
-  }
-
-  private init(options: [CommandLineScanner.Item], verb: KnownVerb?, rest: [String]) {
-    self.options = options
-    self.verb = verb
-    self.rest = rest
+    return LineBeginning(options: start.options, verb: verb, rest: start.rest)
   }
 
   /// All options and operands.
@@ -151,11 +139,6 @@ struct LineBeginning {
   }
 }
 
-extension VerbDescription {
-  /// The options that the command takes, in the scanner's form.
-  var scanned: [CommandLineOption] { (options + Invocation.general).map { $0.scanned } }
-}
-
 /// The arguments of one command, each of the kind that the command's description asks for.
 struct Arguments {
   let operands: [String]
@@ -172,10 +155,9 @@ struct Arguments {
     }
     self.operands = operands
     for option in verb.options { try check(option, of: verb) }
-    try check(verb)
+    try checkOperands(of: verb)
   }
 
-  /// Whether an option was given.
   func has(_ name: String) -> Bool { values[name] != nil }
 
   /// The value of an option that is given once.
@@ -193,6 +175,9 @@ struct Arguments {
 
   func duration(_ name: String) -> Duration? { text(name).flatMap(DurationText.duration) }
 
+  /// The format of `--format`.
+  var format: OutputFormat? { text("format").flatMap { OutputFormat(rawValue: $0 == "jpg" ? "jpeg" : $0) } }
+
   private func check(_ option: VerbOption, of verb: VerbDescription) throws(UsageProblem) {
     let given = texts(option.name)
     guard given.count <= 1 || option.repeats || option.value == nil else {
@@ -201,12 +186,13 @@ struct Arguments {
     for value in given { try option.value?.check(value, of: "--\(option.name)") }
   }
 
-  private func check(_ verb: VerbDescription) throws(UsageProblem) {
+  private func checkOperands(of verb: VerbDescription) throws(UsageProblem) {
     let allowed = verb.operands
-    if operands.count < allowed.count.lowerBound { throw UsageProblem("\(verb.name) needs \(article(allowed.word))") }
-    if allowed.word == "URL", operands.contains("") {
-      throw UsageProblem("\(verb.name) needs \(article(allowed.word)), and '' is none")
+    if operands.count < allowed.count.lowerBound {
+      let isVowel = allowed.word.first.map { "AEIO".contains($0) } == true
+      throw UsageProblem("\(verb.name) needs a\(isVowel ? "n" : "") \(allowed.word)")
     }
+    if allowed.word == "URL", operands.contains("") { throw UsageProblem("\(verb.name) needs a URL, and '' is none") }
     if case .choice(let choices) = allowed.kind {
       for operand in operands { try checkChoice(operand, of: verb.name, among: choices) }
     }
@@ -216,9 +202,5 @@ struct Arguments {
       allowed.count.upperBound == 0
         ? "\(verb.name) takes no arguments: leave out '\(surplus)'"
         : "\(verb.name) takes one \(allowed.word): leave out '\(surplus)'")
-  }
-
-  private func article(_ word: String) -> String {
-    "a\(word.first.map { "AEIO".contains($0) } == true ? "n" : "") \(word)"
   }
 }

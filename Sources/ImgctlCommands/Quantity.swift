@@ -50,9 +50,10 @@ enum Quantity {
     time(seconds: Int((duration + .milliseconds(999)).components.seconds))
   }
 
-  /// A length of time that is given in whole seconds.
   static func time(seconds: Int) -> String {
-    seconds > 0 ? time(milliseconds: seconds.multipliedClamped(by: 1000)) : "0s"
+    guard seconds > 0 else { return "0s" }
+    let (milliseconds, overflow) = seconds.multipliedReportingOverflow(by: 1000)
+    return time(milliseconds: overflow ? .max : milliseconds)
   }
 
   /// A very short time, given in microseconds.
@@ -77,13 +78,6 @@ enum Quantity {
   private static func decimal(_ tenths: Int) -> String { "\(tenths / 10).\(tenths % 10)" }
 }
 
-extension Int {
-  fileprivate func multipliedClamped(by factor: Int) -> Int {
-    let (product, overflow) = multipliedReportingOverflow(by: factor)
-    return overflow ? .max : product
-  }
-}
-
 /// A time of day in the time zone of the person who reads it.
 struct LocalTime {
   /// The time alone, as in `09:05:00`.
@@ -91,7 +85,6 @@ struct LocalTime {
   /// The date and the time, as in `2026-11-23 09:05:00`.
   let withDate: String
 
-  /// The time now.
   static var now: LocalTime { LocalTime(secondsSince1970: WallClock.seconds) }
 
   init(secondsSince1970 seconds: Int64) {
@@ -99,9 +92,9 @@ struct LocalTime {
     var parts = unsafe tm()
     // Reads `moment` and fills `parts`, both on this stack; the name of the zone is not looked at.
     unsafe localtime_r(&moment, &parts)
-    let numbers = unsafe [parts.tm_hour, parts.tm_min, parts.tm_sec]
+    let time = unsafe [parts.tm_hour, parts.tm_min, parts.tm_sec]
     let date = unsafe [Int(parts.tm_year) + 1900, Int(parts.tm_mon) + 1, Int(parts.tm_mday)]
-    text = numbers.map { $0 < 10 ? "0\($0)" : "\($0)" }.joined(separator: ":")
+    text = time.map { $0 < 10 ? "0\($0)" : "\($0)" }.joined(separator: ":")
     withDate = date.map { $0 < 10 ? "0\($0)" : "\($0)" }.joined(separator: "-") + " " + text
   }
 }

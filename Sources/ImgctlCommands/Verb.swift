@@ -85,6 +85,9 @@ struct VerbDescription: Sendable {
     self.options = options
     self.details = details
   }
+
+  /// The options that the command takes, in the scanner's form.
+  var scanned: [CommandLineOption] { (options + Invocation.general).map { $0.scanned } }
 }
 
 /// What a word of a command line stands for, so that a shell can offer completions.
@@ -93,7 +96,6 @@ enum WordKind: Sendable {
   case text
   case file
   case choice([String])
-  /// The name of a command.
   case command
   /// The beginning of a URL that is cached.
   case url
@@ -109,23 +111,16 @@ struct Operands: Sendable {
 
   static let none = Operands(word: "", count: 0...0, kind: .text)
 
-  static func any(_ word: String, _ kind: WordKind = .text) -> Operands {
-    Operands(word: word, count: 0...Int.max, kind: kind)
+  static func any(_ word: String, _ kind: WordKind = .text) -> Self { Self(word: word, count: 0...Int.max, kind: kind) }
+
+  static func some(_ word: String, _ kind: WordKind = .text) -> Self {
+    Self(word: word, count: 1...Int.max, kind: kind)
   }
 
-  static func some(_ word: String, _ kind: WordKind = .text) -> Operands {
-    Operands(word: word, count: 1...Int.max, kind: kind)
-  }
+  static func one(_ word: String, _ kind: WordKind = .text) -> Self { Self(word: word, count: 1...1, kind: kind) }
 
-  static func one(_ word: String, _ kind: WordKind = .text) -> Operands {
-    Operands(word: word, count: 1...1, kind: kind)
-  }
+  static func optional(_ word: String, _ kind: WordKind = .text) -> Self { Self(word: word, count: 0...1, kind: kind) }
 
-  static func optional(_ word: String, _ kind: WordKind = .text) -> Operands {
-    Operands(word: word, count: 0...1, kind: kind)
-  }
-
-  /// The operands as a usage line shows them.
   var usage: String {
     switch (count.lowerBound, count.upperBound) {
     case (_, 0): ""
@@ -158,10 +153,12 @@ struct VerbOption: Sendable {
   /// The option in the scanner's form.
   var scanned: CommandLineOption { CommandLineOption(name, letter: letter, takesValue: value != nil) }
 
+  /// The spellings of the option, such as `--output` and `-o`.
+  var spellings: [String] { ["--" + name] + (letter.map { ["-\($0)"] } ?? []) }
+
   static let json = VerbOption("json", help: "print JSON lines instead of text")
 }
 
-/// The kinds of values that options have.
 enum OptionValue: Sendable {
   case text(String, WordKind = .text)
   case choice(String, [String])
@@ -191,13 +188,15 @@ enum OptionValue: Sendable {
 
   /// Refuses a value that is not of this kind, in a sentence that says what would be right.
   func check(_ value: String, of option: String) throws(UsageProblem) {
-    guard !value.isEmpty || isText else { throw UsageProblem("\(option) needs a value: \(word)") }
+    if case .text = self { return }
+    guard !value.isEmpty else { throw UsageProblem("\(option) needs a value: \(word)") }
     switch self {
     case .text, .file: return
     case .choice(_, let choices): try checkChoice(value, of: option, among: choices)
     case .number(_, let range):
       if let number = Int(value), range.contains(number) { return }
-      throw refusal(value, option, "write a number from \(range.lowerBound) to \(range.upperBound)")
+      let remedy = "write a number from \(range.lowerBound) to \(range.upperBound)"
+      throw UsageProblem("\(option) \(printable(value)) is not valid: \(remedy)")
     case .size:
       if let size = SizeText.bytes(value), size > 0 { return }
       throw UsageProblem("\(option) \(printable(value)) is not a size: write bytes or a number with K, M or G")
@@ -205,12 +204,6 @@ enum OptionValue: Sendable {
       if DurationText.duration(value) != nil { return }
       throw UsageProblem("\(option) \(printable(value)) is not a duration: write seconds, or one such as 30s or 7d")
     }
-  }
-
-  private var isText: Bool { if case .text = self { true } else { false } }
-
-  private func refusal(_ value: String, _ option: String, _ remedy: String) -> UsageProblem {
-    UsageProblem("\(option) \(printable(value)) is not valid: \(remedy)")
   }
 }
 

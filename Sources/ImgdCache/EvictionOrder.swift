@@ -3,6 +3,8 @@
 // Whatever happens to an entry changes the links of its neighbours and nothing else, so that a use, a removal
 // and the choice of the next victim cost the same among a thousand entries as among a million.
 
+internal import CLinux
+
 /// Places in the order of their last use.
 ///
 /// An entry keeps its place as long as it lives. A freed place is handed out again.
@@ -10,15 +12,11 @@ struct EvictionOrder {
   private var chain = PlaceChain()
   private var free: [Int32] = []
 
-  init() {}
-
   /// The place that the next insertion will hand out.
   var nextPlace: Int { free.last.map(Int.init) ?? chain.capacity }
 
-  /// The memory that the order takes.
   var heldBytes: Int { chain.heldBytes + free.capacity * MemoryLayout<Int32>.stride }
 
-  /// The place that goes next.
   var oldest: Int? { chain.oldest }
 
   /// The places in use, the most recently used first.
@@ -29,13 +27,17 @@ struct EvictionOrder {
 
   /// Hands out a place as the most recently used, or as the least.
   mutating func insert(asNewest: Bool = true) -> Int {
-    let place = free.popLast().map(Int.init) ?? chain.capacity
+    let place = nextPlace
+    _ = free.popLast()
     if asNewest { chain.putInFront(place) } else { chain.putAtEnd(place) }
     return place
   }
 
   /// Makes a place the most recently used.
   @inline(__always) mutating func touch(_ place: Int) { chain.moveToFront(place) }
+
+  /// Has the processor fetch what moving a place will need: its links, and in a second step those of its neighbours.
+  func prefetch(_ place: Int, neighbours: Bool) { chain.prefetch(place, neighbours: neighbours) }
 
   /// Frees a place, which will be handed out again.
   mutating func remove(_ place: Int) {
@@ -61,23 +63,17 @@ struct PlaceChain {
   private var first = none
   private var last = none
 
-  init() {}
-
   /// How many places there are, in the chain and outside it.
   var capacity: Int { links.count }
 
-  /// The memory that the links take.
   var heldBytes: Int { links.capacity * MemoryLayout<Link>.stride }
 
-  private var newest: Int? { first == Self.none ? nil : Int(first) }
-
-  /// The place at the end.
-  var oldest: Int? { last == Self.none ? nil : Int(last) }
+  var oldest: Int? { Self.place(last) }
 
   var newestFirst: some Sequence<Int> {
-    sequence(state: newest) { next in
+    sequence(state: Self.place(first)) { next in
       guard let place = next else { return nil }
-      next = older(than: place)
+      next = Self.place(links[place].older)
       return place
     }
   }
@@ -90,14 +86,15 @@ struct PlaceChain {
     }
   }
 
-  private func older(than place: Int) -> Int? { Self.place(links[place].older) }
-
   private static func place(_ link: Int32) -> Int? { link == none ? nil : Int(link) }
 
   /// Puts a place that is not in the chain in front.
   mutating func putInFront(_ place: Int) {
     makeRoom(for: place)
-    linkInFront(Int32(place))
+    let place = Int32(place)
+    links[Int(place)] = Link(newer: Self.none, older: first)
+    if first == Self.none { last = place } else { links[Int(first)].newer = place }
+    first = place
   }
 
   /// Puts a place that is not in the chain at the end.
@@ -118,6 +115,18 @@ struct PlaceChain {
     first = place
   }
 
+  func prefetch(_ place: Int, neighbours: Bool) {
+    guard links.indices.contains(place) else { return }
+    // Nothing is read at the addresses, which may be any.
+    unsafe links.withUnsafeBufferPointer { links in
+      guard let start = links.baseAddress else { return }
+      guard neighbours else { return unsafe linux_prefetch(start + place) }
+      let link = unsafe links[place]
+      unsafe linux_prefetch(start + Int(link.newer))
+      unsafe linux_prefetch(start + Int(link.older))
+    }
+  }
+
   /// Relinks a place, and returns the new end if the place was the last one. With a span the array is checked
   /// for other owners once, and not for each link.
   @inline(__always) private static func move(
@@ -132,9 +141,10 @@ struct PlaceChain {
     return link.older == none ? link.newer : nil
   }
 
-  /// Takes a place out of the chain.
   mutating func remove(_ place: Int) {
-    unlink(Int32(place))
+    let link = links[place]
+    if link.newer == Self.none { first = link.older } else { links[Int(link.newer)].older = link.older }
+    if link.older == Self.none { last = link.newer } else { links[Int(link.older)].newer = link.newer }
     links[place] = Link()
   }
 
@@ -142,33 +152,18 @@ struct PlaceChain {
     guard place >= links.count else { return }
     links.append(contentsOf: repeatElement(Link(), count: place + 1 - links.count))
   }
-
-  private mutating func linkInFront(_ place: Int32) {
-    links[Int(place)] = Link(newer: Self.none, older: first)
-    if first == Self.none { last = place } else { links[Int(first)].newer = place }
-    first = place
-  }
-
-  private mutating func unlink(_ place: Int32) {
-    let link = links[Int(place)]
-    if link.newer == Self.none { first = link.older } else { links[Int(link.newer)].older = link.older }
-    if link.older == Self.none { last = link.newer } else { links[Int(link.older)].newer = link.newer }
-  }
 }
 
 /// Finds places by hash: open addressing with linear probing, eight bytes a cell.
 ///
-/// A cell holds a place and 32 bits of its hash, which say both where the cell belongs and whether the place
-/// is worth a look. Removing moves the following cells up instead of leaving a mark, so a table is
-/// rebuilt only in order to grow.
-/// When a table grows, all its cells move, which with a million places would hold up everybody for some
-/// seventy milliseconds. So there are 256 small tables, each of which grows by itself.
+/// A cell holds a place and 32 bits of its hash, which say both where the cell belongs and whether the place is worth
+/// a look. Removing moves the following cells up instead of leaving a mark, so a table is rebuilt only in order to
+/// grow. When a table grows, all its cells move, which with a million places would hold up everybody for some seventy
+/// milliseconds. So there are 256 small tables, each of which grows by itself.
 struct PlaceTable {
   private static let parts = 256
 
   private var tables = [Part](repeating: Part(), count: parts)
-
-  init() {}
 
   /// The part of a hash that the tables use.
   static func tag(_ hash: UInt64) -> UInt32 { UInt32(truncatingIfNeeded: hash >> 32) }
@@ -184,6 +179,9 @@ struct PlaceTable {
     }
     return nil
   }
+
+  /// Has the processor fetch the cell at which the search for a tag begins.
+  func prefetch(_ tag: UInt32) { tables[Self.part(of: tag)].prefetch(tag) }
 
   mutating func insert(_ tag: UInt32, _ place: Int) { tables[Self.part(of: tag)].insert(tag, place) }
 
@@ -215,6 +213,13 @@ private struct Part {
       index = next(index)
     }
     return nil
+  }
+
+  func prefetch(_ tag: UInt32) {
+    // A cell is never outside, and nothing is read there.
+    unsafe cells.withUnsafeBufferPointer { cells in
+      if let start = cells.baseAddress { unsafe linux_prefetch(start + home(tag)) }
+    }
   }
 
   mutating func insert(_ tag: UInt32, _ place: Int) {

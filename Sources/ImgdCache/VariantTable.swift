@@ -27,9 +27,6 @@ package struct VariantTable {
     /// Whether all answers on disk are among them.
     var isComplete: Bool
 
-    /// Takes in an answer that has just come, in front of all others, even if it was asked for earlier.
-    mutating func put(_ variant: Variant) { variants.insert(variant, at: 0) }
-
     /// Takes in an answer that was stored before, after all that are not older.
     mutating func add(_ variant: Variant) {
       let place = variants.firstIndex { variant.isNewer(than: $0) } ?? variants.count
@@ -43,7 +40,6 @@ package struct VariantTable {
   private static let bookkeeping = 192
 
   private let mostBytes: Int
-  /// The bytes that the table holds.
   package private(set) var bytes = 0
   private var names: [Name?] = []
   private var free: [Int] = []
@@ -53,9 +49,6 @@ package struct VariantTable {
 
   package init(mostBytes: Int = 8 << 20) { self.mostBytes = mostBytes }
 
-  // MARK: Looking
-
-  /// How many names it has.
   package var count: Int { names.count - free.count }
 
   /// Whether all answers to a name are known, including those on disk.
@@ -83,8 +76,6 @@ package struct VariantTable {
     return PlaceTable.tag(hasher.finish())
   }
 
-  // MARK: Answers come
-
   /// Takes in an answer that is about to be stored, in place of earlier ones that are found by the very same
   /// requests; nil if a later transfer has overtaken it.
   ///
@@ -98,7 +89,8 @@ package struct VariantTable {
     order.moveToFront(place)
     change(place) { name in
       name.variants.removeAll { $0.variant == new.variant || $0.vary.isFound(like: new.vary) }
-      name.put(new)
+      // In front of all others, even if it was asked for earlier.
+      name.variants.insert(new, at: 0)
     }
     changes.displaced = rivals.filter { $0.variant != new.variant }.map { $0.key(below: base) }
     displaceOldPlain(by: new, at: place, &changes)
@@ -141,8 +133,6 @@ package struct VariantTable {
     return changes
   }
 
-  // MARK: Answers go
-
   /// Forgets an answer that no tier has any more.
   package mutating func remove(_ variant: Variant, of base: CacheKey) {
     guard let place = place(of: base) else { return }
@@ -175,11 +165,8 @@ package struct VariantTable {
     return end < names.count ? end : nil
   }
 
-  // MARK: Room
-
   private func variants(at place: Int) -> [Variant] { names[place]?.variants ?? [] }
 
-  /// Removes the oldest answers to a name that has too many.
   private mutating func cut(_ place: Int, _ changes: inout Changes) {
     guard let base = names[place]?.key, variants(at: place).count > Self.mostOfOne else { return }
     let old = variants(at: place)[Self.mostOfOne...]
@@ -265,7 +252,6 @@ package struct Variant: Sendable {
   /// Whether it is newer than another: by their transfers in this process, and then by the times of storing.
   func isNewer(than other: Variant) -> Bool { (serial, storedAt) > (other.serial, other.storedAt) }
 
-  /// The bytes that it really holds.
   var cost: Int { MemoryLayout<Variant>.stride + vary.cost }
 }
 

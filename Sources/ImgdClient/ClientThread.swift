@@ -5,11 +5,10 @@ import Synchronization
 
 /// The thread of a client, which is started by the first request: it owns the connections.
 final class ClientThread: Sendable {
-  /// The orders that other threads give it.
   enum Order: Sendable {
     case begin(Call)
     case cancel(Call)
-    case subscribe(Int, Set<EventTopic>, EventFeed, @Sendable (Result<Void, any Error>) -> Void)
+    case subscribe(Int, Set<EventTopic>, Feed<DaemonEvent>, @Sendable (Result<Void, any Error>) -> Void)
     case unsubscribe(Int)
     case close(@Sendable () -> Void)
   }
@@ -70,61 +69,43 @@ final class ClientThread: Sendable {
 private final class ClientConnections {
   private let loop: EventLoop
   private let path: () -> String
-  private let conversation: Conversation
+  private let channel: RequestChannel
+  /// The requests that have no answer yet, by the ids of their calls.
+  private var underWay: [Int: DaemonCall] = [:]
   private var subscriptions: [Int: Subscription] = [:]
+  private var isClosed = false
 
   init(on loop: EventLoop, path: @escaping () -> String) {
     self.loop = loop
     self.path = path
-    conversation = Conversation(on: loop, path: path)
+    channel = RequestChannel(on: loop, path: path)
   }
 
   func carryOut(_ order: ClientThread.Order) {
     switch order {
-    case .begin(let call): conversation.begin(call)
-    case .cancel(let call): conversation.cancel(call)
+    case .begin(let call): begin(call)
+    case .cancel(let call): underWay.removeValue(forKey: call.id)?.cancel()
     case .subscribe(let number, let topics, let feed, let begun):
       subscriptions[number] = Subscription(to: topics, on: loop, path: path(), feed: feed, begun: begun)
     case .unsubscribe(let number): subscriptions.removeValue(forKey: number)?.close()
-    case .close(let closed): close(closed)
+    case .close(let closed):
+      isClosed = true
+      channel.close()
+      for subscription in subscriptions.values { subscription.close(ConnectionError.clientClosed) }
+      subscriptions = [:]
+      loop.stop()
+      closed()
     }
   }
 
-  private func close(_ closed: () -> Void) {
-    conversation.close()
-    for subscription in subscriptions.values { subscription.close(ConnectionError.clientClosed) }
-    subscriptions = [:]
-    loop.stop()
-    closed()
-  }
-}
-
-/// All requests of a client except its subscriptions.
-final class Conversation {
-  private let channel: RequestChannel
-  /// The requests that have no answer yet, by the ids of their calls.
-  private var underWay: [Int: DaemonCall] = [:]
-  private var isClosed = false
-
-  init(on loop: EventLoop, path: @escaping () -> String) { channel = RequestChannel(on: loop, path: path) }
-
   /// Sends a request, as soon as few enough are under way.
-  func begin(_ call: Call) {
+  private func begin(_ call: Call) {
     guard !call.hasEnded else { return }
     let request = DaemonCall(
       call.request, isRepeatable: call.isRepeatable, onEvent: { call.passOn($0) },
       { [unowned self] in finish(call, $0) })
     underWay[call.id] = request
     channel.begin(request)
-  }
-
-  /// Has the daemon cancel a fetch that nobody waits for any more.
-  func cancel(_ call: Call) { underWay.removeValue(forKey: call.id)?.cancel() }
-
-  /// Ends all requests and the connection.
-  func close() {
-    isClosed = true
-    channel.close()
   }
 
   private func finish(_ call: Call, _ outcome: DaemonCall.Outcome) {
@@ -138,16 +119,15 @@ final class Conversation {
     switch outcome {
     case .success(let answer):
       guard answer.reply.succeeded == true else { throw ImgdError(answer.reply) }
-      return Answer(reply: answer.reply, memory: try memory(of: answer))
+      var memory: PictureMemory?
+      if let description = answer.reply.objects("fds")?.first {
+        do throws(ConnectionProblem) {
+          memory = try PictureMemory(description, answer.takeDescriptor(), from: channel.socketPath)
+        } catch { throw ConnectionError(error) }
+      }
+      return Answer(reply: answer.reply, memory: memory)
     case .failure(let problem): throw isClosed ? ConnectionError.clientClosed : ConnectionError(problem)
     }
-  }
-
-  private func memory(of answer: DaemonAnswer) throws(ConnectionError) -> PictureMemory? {
-    guard let description = answer.reply.objects("fds")?.first else { return nil }
-    do throws(ConnectionProblem) {
-      return try PictureMemory(description, answer.takeDescriptor(), from: channel.socketPath)
-    } catch { throw ConnectionError(error) }
   }
 }
 
@@ -207,10 +187,8 @@ final class Call: Sendable {
     return isNew
   }
 
-  /// Passes on an event, unless the call has ended.
   func passOn(_ event: Reply) { if !hasEnded { onEvent(event) } }
 
-  /// Ends the call, unless it has ended before.
   func finish(_ outcome: Outcome) {
     let handler: Handler? = state.withLock { state in
       defer { state = .ended }
@@ -223,14 +201,13 @@ final class Call: Sendable {
 
 /// A subscription whose events go into a feed.
 final class Subscription {
-  private let feed: EventFeed
+  private let feed: Feed<DaemonEvent>
   /// Called once, when the daemon has accepted or refused.
   private var begun: ((Result<Void, any Error>) -> Void)?
   private var events: EventSubscription?
 
-  /// Connects and subscribes.
   init(
-    to topics: Set<EventTopic>, on loop: EventLoop, path: String, feed: EventFeed,
+    to topics: Set<EventTopic>, on loop: EventLoop, path: String, feed: Feed<DaemonEvent>,
     begun: @escaping (Result<Void, any Error>) -> Void
   ) {
     self.feed = feed

@@ -28,6 +28,21 @@ public struct DaemonEvent: Sendable {
     case overflow(lost: Int)
     /// An event of a later release.
     case other(String)
+
+    fileprivate init(_ event: Reply) {
+      func text(_ field: String) -> String { event.text(field) ?? "" }
+      func number(_ field: String) -> Int { event.number(field) ?? 0 }
+      switch event.event {
+      case "job": self = .job(receipt: Receipt(text("receipt")), url: text("url"), state: text("state"))
+      case "cache":
+        self = .cache(change: text("what"), tier: text("tier"), entries: number("entries"), bytes: number("bytes"))
+      case "pressure":
+        self = .pressure(source: text("source"), entries: number("removed_entries"), bytes: number("removed_bytes"))
+      case "config": self = .config(change: text("what"))
+      case "overflow": self = .overflow(lost: number("lost"))
+      default: self = .other(event.event ?? "")
+      }
+    }
   }
 
   /// What happened.
@@ -48,26 +63,19 @@ public struct DaemonEvent: Sendable {
     serial = nil
     json = #"{"event":"overflow","lost":\#(lost)}"#
   }
-}
 
-extension DaemonEvent.Kind {
-  fileprivate init(_ event: Reply) {
-    func text(_ field: String) -> String { event.text(field) ?? "" }
-    func number(_ field: String) -> Int { event.number(field) ?? 0 }
-    switch event.event {
-    case "job": self = .job(receipt: Receipt(text("receipt")), url: text("url"), state: text("state"))
-    case "cache":
-      self = .cache(change: text("what"), tier: text("tier"), entries: number("entries"), bytes: number("bytes"))
-    case "pressure":
-      self = .pressure(source: text("source"), entries: number("removed_entries"), bytes: number("removed_bytes"))
-    case "config": self = .config(change: text("what"))
-    case "overflow": self = .overflow(lost: number("lost"))
-    default: self = .other(event.event ?? "")
+  /// Beyond a thousand events, only their number is kept.
+  static func counting(_ event: DaemonEvent, _ waiting: inout [DaemonEvent]) {
+    guard waiting.count >= 1_000 else { return waiting.append(event) }
+    let lost = if case .overflow(let lost) = event.kind { lost } else { 1 }
+    if case .overflow(let before) = waiting[waiting.count - 1].kind {
+      let (sum, isTooMany) = before.addingReportingOverflow(lost)
+      waiting[waiting.count - 1] = DaemonEvent(lost: isTooMany ? .max : sum)
+    } else {
+      waiting.append(DaemonEvent(lost: lost))
     }
   }
 }
-
-typealias EventFeed = Feed<DaemonEvent>
 
 /// The events of a subscription; the connection is closed when nobody holds the sequence any more.
 ///
@@ -88,21 +96,5 @@ public struct DaemonEvents: AsyncSequence, Sendable {
 
     /// The next event; nil after the subscription has ended.
     public func next() async throws -> DaemonEvent? { try await subscription.feed.next() }
-  }
-}
-
-extension DaemonEvent {
-  private static let mostWaiting = 1_000
-
-  /// Beyond a thousand events, only their number is kept.
-  static func counting(_ event: DaemonEvent, _ waiting: inout [DaemonEvent]) {
-    guard waiting.count >= mostWaiting else { return waiting.append(event) }
-    let lost = if case .overflow(let lost) = event.kind { lost } else { 1 }
-    if case .overflow(let before) = waiting[waiting.count - 1].kind {
-      let (sum, isTooMany) = before.addingReportingOverflow(lost)
-      waiting[waiting.count - 1] = DaemonEvent(lost: isTooMany ? .max : sum)
-    } else {
-      waiting.append(DaemonEvent(lost: lost))
-    }
   }
 }

@@ -98,12 +98,7 @@ public enum FetchState: Hashable, Sendable {
   case other(String)
 
   init(_ name: String) {
-    switch name {
-    case "queued": self = .queued
-    case "running": self = .running
-    case "finished": self = .finished
-    case "unknown": self = .unknown
-    default: self = .other(name)
-    }
+    let known: [String: Self] = ["queued": .queued, "running": .running, "finished": .finished, "unknown": .unknown]
+    self = known[name] ?? .other(name)
   }
 }

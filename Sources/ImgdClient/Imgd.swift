@@ -1,16 +1,14 @@
-// A client has one thread, which owns its connection; tasks hand requests to it and wait without holding
-// up a thread of their own. Requests of all tasks go over the one connection, and are answered in any
-// order.
+// A client has one thread, which owns its connection; tasks hand requests to it and wait without holding up a thread
+// of their own. Requests of all tasks go over the one connection, and are answered in any order.
 
 internal import ImgdConnection
 internal import ImgdWire
 
 /// The way from a program to imgd: fetches pictures, and manages the daemon's cache.
 ///
-/// A client may be used by any number of tasks at a time; one is enough for a program. It connects with the
-/// first request, and anew when the daemon has been restarted. All requests throw `ImgdError` where the daemon
-/// refuses or fails, `ConnectionError` where no answer comes, and `CancellationError` where the task was
-/// cancelled.
+/// A client may be used by any number of tasks at a time; one is enough for a program. It connects with the first
+/// request, and anew when the daemon has been restarted. All requests throw `ImgdError` where the daemon refuses or
+/// fails, `ConnectionError` where no answer comes, and `CancellationError` where the task was cancelled.
 public final class Imgd: Sendable {
   private let thread: ClientThread
 
@@ -45,8 +43,7 @@ public final class Imgd: Sendable {
     var request = options.request(for: url)
     request.wait = false
     // A repeated request would begin two fetches.
-    let call = Call(.fetch(request), isRepeatable: false)
-    let answer = try await answer(to: call)
+    let answer = try await answer(to: Call(.fetch(request), isRepeatable: false))
     guard let receipt = answer.reply.text("receipt").flatMap({ Receipt($0) }) else {
       throw ConnectionError.unexpected(path: "imgd", what: "its answer has no receipt")
     }
@@ -98,7 +95,7 @@ public final class Imgd: Sendable {
 
   /// The events of the whole daemon from now on, over a connection of their own.
   public func subscribe(to topics: Set<EventTopic>) async throws -> DaemonEvents {
-    let feed = EventFeed(DaemonEvent.counting)
+    let feed = Feed(DaemonEvent.counting)
     let number = Call.nextID()
     let held = HeldFeed(feed: feed) { [thread] in _ = thread.post(.unsubscribe(number)) }
     try await withTaskCancellationHandler {

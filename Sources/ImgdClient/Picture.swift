@@ -14,6 +14,17 @@ public struct Picture: Sendable {
     case revalidated
     /// A source of a later release.
     case other(String)
+
+    fileprivate init(_ name: String) {
+      switch name {
+      case "memory": self = .memory
+      case "disk": self = .disk
+      case "fleet": self = .fleet
+      case "network": self = .network
+      case "revalidated": self = .revalidated
+      default: self = .other(name)
+      }
+    }
   }
 
   /// The URL as it was asked for.
@@ -93,19 +104,6 @@ public struct Picture: Sendable {
   }
 }
 
-extension Picture.Source {
-  fileprivate init(_ name: String) {
-    switch name {
-    case "memory": self = .memory
-    case "disk": self = .disk
-    case "fleet": self = .fleet
-    case "network": self = .network
-    case "revalidated": self = .revalidated
-    default: self = .other(name)
-    }
-  }
-}
-
 /// The bytes of a picture where the daemon has put them: mapped, not copied, and the same for all who have
 /// asked for it.
 ///
@@ -118,6 +116,26 @@ public final class PictureMemory: Sendable {
     case encoded
     /// Rows from top to bottom, `stride` bytes each; red, green, blue and alpha for each pixel.
     case pixels(width: Int, height: Int, stride: Int)
+
+    fileprivate init?(_ description: Reply) {
+      switch description.text("kind") {
+      case "encoded": self = .encoded
+      case "pixels":
+        guard description.text("format") == "rgba8", let width = description.number("width"),
+          let height = description.number("height"), let stride = description.number("stride")
+        else { return nil }
+        self = .pixels(width: width, height: height, stride: stride)
+      default: return nil
+      }
+    }
+
+    /// Whether this many bytes hold all of its rows.
+    fileprivate func fits(into count: Int) -> Bool {
+      guard case .pixels(let width, let height, let stride) = self else { return count >= 0 }
+      let (row, isTooWide) = width.multipliedReportingOverflow(by: 4)
+      let (whole, isTooHigh) = height.multipliedReportingOverflow(by: stride)
+      return width > 0 && height > 0 && !isTooWide && !isTooHigh && row <= stride && whole <= count
+    }
   }
 
   /// The way in which the bytes have to be read.
@@ -162,28 +180,6 @@ public final class PictureMemory: Sendable {
     do throws(SystemFailure) { memory = try ReceivedMemory(descriptor, count: count) } catch {
       throw .failed(path: path, reason: error.description)
     }
-  }
-}
-
-extension PictureMemory.Layout {
-  fileprivate init?(_ description: Reply) {
-    switch description.text("kind") {
-    case "encoded": self = .encoded
-    case "pixels":
-      guard description.text("format") == "rgba8", let width = description.number("width"),
-        let height = description.number("height"), let stride = description.number("stride")
-      else { return nil }
-      self = .pixels(width: width, height: height, stride: stride)
-    default: return nil
-    }
-  }
-
-  /// Whether this many bytes hold all of its rows.
-  fileprivate func fits(into count: Int) -> Bool {
-    guard case .pixels(let width, let height, let stride) = self else { return count >= 0 }
-    let (row, isTooWide) = width.multipliedReportingOverflow(by: 4)
-    let (whole, isTooHigh) = height.multipliedReportingOverflow(by: stride)
-    return width > 0 && height > 0 && !isTooWide && !isTooHigh && row <= stride && whole <= count
   }
 }
 

@@ -30,6 +30,18 @@ public final class PictureSlot: Sendable {
     public fileprivate(set) var picture: Picture?
     /// What can stand for the picture of the URL, once that is known; with `describe`.
     public fileprivate(set) var placeholder: Placeholder?
+
+    fileprivate mutating func settle(_ outcome: Call.Outcome) {
+      switch outcome {
+      case .success(let answer):
+        let picture = Picture(answer)
+        // The program already has that version; the slot shows it if it was the picture before.
+        if !picture.isNotModified { self.picture = picture }
+        placeholder = picture.placeholder ?? placeholder
+        state = .shown
+      case .failure(let error): state = .failed(error)
+      }
+    }
   }
 
   private struct Active {
@@ -76,14 +88,18 @@ public final class PictureSlot: Sendable {
   /// loaded with the same options goes on loading. Any other that loads is cancelled, and its result never
   /// shown. Without a URL the state is `failed`.
   public func show(_ url: String?, _ options: FetchOptions = FetchOptions(), placeholder: Picture? = nil) {
-    guard let url else { return showNothing(placeholder) }
+    guard let url else {
+      let error = ImgdError(.badURL, "a slot without a URL has nothing to show")
+      return stop(evenIfIdle: true) { content in
+        content = Content(url: nil, state: .failed(error), picture: placeholder ?? content.picture)
+      }
+    }
     let call = makeCall(url, options)
     let (isNew, earlier) = showing.withLock { showing -> (Bool, Call?) in
       if let active = showing.active, active.url == url, active.options == options { return (false, nil) }
       let earlier = showing.active?.call
       showing.active = Active(call: call, url: url, options: options)
-      showing.change { content in content = Content(url: url, state: .loading, picture: placeholder ?? content.picture)
-      }
+      showing.change { $0 = Content(url: url, state: .loading, picture: placeholder ?? $0.picture) }
       return (true, earlier)
     }
     guard isNew else { return }
@@ -93,13 +109,6 @@ public final class PictureSlot: Sendable {
 
   /// Cancels what is loading. The picture that is shown stays.
   public func cancel() { stop { $0.state = .idle } }
-
-  private func showNothing(_ placeholder: Picture?) {
-    let error = ImgdError(.badURL, "a slot without a URL has nothing to show")
-    stop(evenIfIdle: true) { content in
-      content = Content(url: nil, state: .failed(error), picture: placeholder ?? content.picture)
-    }
-  }
 
   private func stop(evenIfIdle: Bool = false, _ body: (inout Content) -> Void) {
     let call = showing.withLock { showing in
@@ -144,20 +153,6 @@ public final class PictureSlot: Sendable {
       showing.readers[number] = feed
     }
     return HeldFeed(feed: feed) { [weak self] in self?.showing.withLock { _ = $0.readers.removeValue(forKey: number) } }
-  }
-}
-
-extension PictureSlot.Content {
-  fileprivate mutating func settle(_ outcome: Call.Outcome) {
-    switch outcome {
-    case .success(let answer):
-      let picture = Picture(answer)
-      // The program already has that version; the slot shows it if it was the picture before.
-      if !picture.isNotModified { self.picture = picture }
-      placeholder = picture.placeholder ?? placeholder
-      state = .shown
-    case .failure(let error): state = .failed(error)
-    }
   }
 }
 

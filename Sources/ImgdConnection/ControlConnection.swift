@@ -86,11 +86,9 @@ package final class ControlConnection {
     switch finding {
     case .line(let bytes):
       // The bytes are copied before the framer takes in more.
-      let line = unsafe bytes.withUnsafeBufferPointer { unsafe Array($0) }
-      lines.append(.success(line))
+      lines.append(.success(unsafe bytes.withUnsafeBufferPointer { unsafe Array($0) }))
     case .tooLong:
-      let what = "it sent a line of more than \(Self.longestLine) bytes"
-      lines.append(.failure(.strange(path: path, what: what)))
+      lines.append(.failure(.strange(path: path, what: "it sent a line of more than \(Self.longestLine) bytes")))
     }
     return .next
   }
@@ -176,8 +174,7 @@ package final class WatchedConnection {
     self.onLine = onLine
     self.onEnd = onEnd
     do throws(SystemFailure) {
-      watch = try loop.watch(connection.descriptor, for: .read) { [itself = Unowned(self)] _ in itself.object.exchange()
-      }
+      watch = try loop.watch(connection.descriptor, for: .read) { [link = Unowned(self)] _ in link.object.exchange() }
     } catch { throw .failed(path: connection.path, reason: error.reason) }
   }
 
@@ -218,14 +215,10 @@ package final class WatchedConnection {
     guard watch != nil else { return }
     do throws(ConnectionProblem) {
       let isOpen = try connection.exchange()
-      try passLinesOn()
+      while watch != nil, let line = try connection.next() { onLine(line) }
       guard isOpen else { return breakOff(nil) }
       watch?.interest = connection.hasUnsent ? [.read, .write] : .read
     } catch { breakOff(error) }
-  }
-
-  private func passLinesOn() throws(ConnectionProblem) {
-    while watch != nil, let line = try connection.next() { onLine(line) }
   }
 }
 

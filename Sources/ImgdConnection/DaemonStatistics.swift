@@ -16,12 +16,12 @@ package struct DaemonStatistics {
   /// A text of one of the objects.
   package func text(_ object: String, _ field: String) -> String? { reply.object(object)?.text(field) }
 
-  /// Look-ups in a tier.
+  /// Look-ups in a tier: all of them begin in memory; the disk is asked next, then the fleet.
   package func lookups(_ tier: String) -> Int { number(tier, "hits").addedClamped(number(tier, "misses")) }
 
-  /// Look-ups that were answered from the cache. All of them begin in memory; the disk is asked next, then the
-  /// fleet. One that joined a download under way is among them: nothing was downloaded for it.
-  package var hits: Int { Lookups.answered { number($0, $1) } }
+  /// Look-ups that were answered from the cache. One that joined a download under way is among them: nothing was
+  /// downloaded for it.
+  package var hits: Int { answeredLookups { number($0, $1) } }
 
   /// The numbers of the answer by their paths, such as `memory.hits`, in its order.
   package var numbers: [(path: String, value: Int)] { Self.numbers(of: reply, under: "") }
@@ -70,7 +70,7 @@ package struct Interval {
   package var lookups: Int { growth("memory", "hits").addedClamped(growth("memory", "misses")) }
 
   /// Look-ups that were answered from the cache, as `DaemonStatistics.hits` has them.
-  package var hits: Int { Lookups.answered { growth($0, $1) } }
+  package var hits: Int { answeredLookups { growth($0, $1) } }
 
   package var hitRate: Double { Double(hits) / seconds }
   package var missRate: Double { Double(lookups - hits) / seconds }
@@ -79,12 +79,9 @@ package struct Interval {
   package var hitRatio: Double? { lookups > 0 ? Double(hits) / Double(lookups) : nil }
 }
 
-/// What counts as answered from the cache, for all programs that show it.
-enum Lookups {
-  /// The look-ups that were found in a tier or joined a download under way; `number` gives a counter.
-  static func answered(_ number: (_ object: String, _ field: String) -> Int) -> Int {
-    let (found, missed) = (number("memory", "hits"), number("memory", "misses"))
-    let local = found.addedClamped(number("disk", "hits")).addedClamped(number("fleet", "hits"))
-    return min(local.addedClamped(number("memory", "coalesced")), found.addedClamped(missed))
-  }
+/// The look-ups that were found in a tier or joined a download under way; `number` gives a counter.
+private func answeredLookups(_ number: (_ object: String, _ field: String) -> Int) -> Int {
+  let (found, missed) = (number("memory", "hits"), number("memory", "misses"))
+  let local = found.addedClamped(number("disk", "hits")).addedClamped(number("fleet", "hits"))
+  return min(local.addedClamped(number("memory", "coalesced")), found.addedClamped(missed))
 }

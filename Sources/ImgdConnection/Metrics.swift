@@ -100,13 +100,9 @@ package enum Metrics {
 extension DaemonStatistics {
   /// A number by its path in the answer, such as `latency_us.hit.p50`.
   fileprivate func real(_ path: String) -> Double? {
-    var part = reply
     let names = path.split(separator: ".").map(String.init)
-    for name in names.dropLast() {
-      guard let inner = part.object(name) else { return nil }
-      part = inner
-    }
-    return names.last.flatMap { part.fraction($0) }
+    let part = names.dropLast().reduce(Optional(reply)) { $0?.object($1) }
+    return names.last.flatMap { part?.fraction($0) }
   }
 }
 

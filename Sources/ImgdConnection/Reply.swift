@@ -6,7 +6,7 @@ package struct Reply: Sendable {
 
   /// Parses a line; a line that is not a JSON object does not come from imgd.
   package init(_ line: [UInt8], from path: String) throws(ConnectionProblem) {
-    do throws(JSONSyntaxError) { content = try JSONValue(parsing: line.span) } catch {
+    do throws(JSONSyntaxError) { content = try JSONValue(parsing: line.span, refusingDoubleKeys: false) } catch {
       throw .strange(path: path, what: "its answer is not JSON at byte \(error.offset)")
     }
     if content.object == nil { throw .strange(path: path, what: "its answer is not a JSON object") }

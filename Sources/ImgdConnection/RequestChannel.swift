@@ -20,6 +20,8 @@ package final class RequestChannel {
   private var underWay: [Int: DaemonCall] = [:]
   private var waiting = Fifo<DaemonCall>()
   private var lastID = 0
+  /// The receipt of the last fetch, in two words: the kernel's random numbers are asked for once, and then counted on.
+  private var lastReceipt: [UInt64] = [0, 0]
   /// The daemon's reason for closing the connection, which is no answer to any request.
   private var farewell: Reply?
 
@@ -31,6 +33,7 @@ package final class RequestChannel {
     self.loop = loop
     self.mostWaiting = mostWaiting
     self.path = path
+    Randomness.fill(&lastReceipt)
   }
 
   deinit {
@@ -82,7 +85,8 @@ package final class RequestChannel {
       let connection = try openConnection()
       lastID += 1
       underWay[lastID] = call
-      connection.send(call.line(id: lastID))
+      lastReceipt[1] &+= 1
+      connection.send(call.line(id: lastID, receipt: .random(using: (lastReceipt[0], lastReceipt[1]))))
     } catch { fail(call, error) }
   }
 
@@ -209,10 +213,10 @@ package final class DaemonCall {
   }
 
   /// The line to send; each attempt of a fetch has a receipt of its own.
-  func line(id: Int) -> [UInt8] {
+  func line(id: Int, receipt: ReceiptID) -> [UInt8] {
     guard var request else { preconditionFailure("only a call that goes on is sent") }
     if case .fetch(var fetch) = request {
-      receipt = .random()
+      self.receipt = receipt
       fetch.extras.receipt = receipt
       request = .fetch(fetch)
     }
@@ -248,15 +252,6 @@ package final class DaemonCall {
     channel = nil
     request = nil
     return done.take()
-  }
-}
-
-extension ReceiptID {
-  /// A new one, from the kernel's random numbers.
-  static func random() -> ReceiptID {
-    var words: [UInt64] = [0, 0]
-    Randomness.fill(&words)
-    return .random(using: (words[0], words[1]))
   }
 }
 

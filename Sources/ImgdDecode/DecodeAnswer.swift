@@ -77,8 +77,7 @@ package struct DecodeFailure: Error, Hashable, Sendable {
   }
 }
 
-/// magic, version, kind; serial (8 bytes), kind of answer (1), then what belongs to it. The content of a
-/// picture is the message's descriptor.
+/// magic, version, kind; serial (8 bytes), kind of answer (1), what belongs to it. A picture comes as a descriptor.
 extension DecodeAnswer {
   func message(serial: UInt64) -> [UInt8] {
     var writer = MessageWriter(.answer)
@@ -99,19 +98,15 @@ extension DecodeAnswer {
 
   /// Reads an answer; nil if it states something impossible.
   init?(_ reader: consuming MessageReader, content: Payload?) {
-    switch (reader.byte(), content) {
-    case (0, let content?):
-      guard let made = reader.picture(of: content) else { return nil }
-      self = .picture(made)
-    case (1, nil):
-      guard let description = reader.description() else { return nil }
-      self = .description(description)
-    case (2, nil):
-      guard let failure = reader.failure() else { return nil }
-      self = .failure(failure)
-    default: return nil
-    }
-    guard reader.isAtEnd else { return nil }
+    let answer: DecodeAnswer? =
+      switch (reader.byte(), content) {
+      case (0, let content?): reader.picture(of: content).map { .picture($0) }
+      case (1, nil): reader.description().map { .description($0) }
+      case (2, nil): reader.failure().map { .failure($0) }
+      default: nil
+      }
+    guard let answer, reader.isAtEnd else { return nil }
+    self = answer
   }
 
   /// Whether the answer is of the kind that was asked for.

@@ -36,8 +36,6 @@ package struct DecodeChannel: ~Copyable {
     case broken
   }
 
-  // MARK: Sending
-
   /// Sends an order, whose picture is in a memfd already; false when the decoder is gone.
   package func send(_ order: DecodeOrder) -> Bool {
     guard let picture = order.picture.descriptor else { preconditionFailure("the picture of an order is in a memfd") }
@@ -61,17 +59,10 @@ package struct DecodeChannel: ~Copyable {
     }
   }
 
-  // MARK: Receiving
-
   /// The next message of the decoder, without waiting.
   package func receive() -> Arrival {
     var raw = RawMessage(from: descriptor, waits: false)
-    switch raw.state {
-    case .nothing: return .nothing
-    case .end: return .end
-    case .broken: return .broken
-    case .whole: break
-    }
+    if let other = raw.other { return other }
     guard var reader = MessageReader(raw.bytes) else { return .broken }
     switch reader.kind {
     case .abilities where raw.isAlone: return DecoderAbilities(reader).map { .abilities($0) } ?? .broken
@@ -87,7 +78,7 @@ package struct DecodeChannel: ~Copyable {
   /// Waits for the next order of the daemon; nil when there will be none.
   package func receiveOrder() -> DecodeOrder? {
     var raw = RawMessage(from: descriptor, waits: true)
-    guard raw.state == .whole, let reader = MessageReader(raw.bytes), reader.kind == .order,
+    guard raw.other == nil, let reader = MessageReader(raw.bytes), reader.kind == .order,
       let picture = raw.takeMemory()
     else { return nil }
     return DecodeOrder(reader, picture: picture)
@@ -96,9 +87,8 @@ package struct DecodeChannel: ~Copyable {
 
 /// A message as it arrived, with its descriptors; those that nobody takes are closed.
 struct RawMessage: ~Copyable {
-  enum State { case whole, nothing, end, broken }
-
-  let state: State
+  /// What has come in place of a message; nil where one has.
+  let other: DecodeChannel.Arrival?
   let bytes: [UInt8]
   private var numbers: [CInt]
 
@@ -114,12 +104,12 @@ struct RawMessage: ~Copyable {
       filled = max(got, 0)
     }
     if got > 0 {
-      state = .whole
+      other = nil
     } else if got == 0 || failure == ECONNRESET {
       // A peer that closes with messages unread resets the connection.
-      state = .end
+      other = .end
     } else {
-      state = failure == EAGAIN || failure == EINTR ? .nothing : .broken
+      other = failure == EAGAIN || failure == EINTR ? .nothing : .broken
     }
     numbers = Array(attached.prefix(Int(attachedCount)))
   }
@@ -150,7 +140,6 @@ enum MessageLayout {
   static let version: UInt16 = 1
   /// The most bytes of a message; longer ones are refused.
   static let longest = 1_024
-  /// The most bytes of a text.
   static let longestText = 200
   static let longestThumbHash = 64
   /// Stands for a value that is left out.
@@ -211,7 +200,6 @@ struct MessageReader {
     self.kind = kind
   }
 
-  /// Whether everything has been read.
   var isAtEnd: Bool { rest.isEmpty }
 
   mutating func number<N: FixedWidthInteger & UnsignedInteger>(_: N.Type) -> N? {
@@ -232,7 +220,6 @@ struct MessageReader {
     }
   }
 
-  /// A number within a range.
   mutating func number32(_ range: ClosedRange<Int>) -> Int? {
     guard let number = number(UInt32.self), range.contains(Int(number)) else { return nil }
     return Int(number)

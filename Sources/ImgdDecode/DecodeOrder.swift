@@ -106,8 +106,7 @@ package struct Rendition: Hashable, Sendable {
   }
 }
 
-/// magic, version, kind; serial (8 bytes), format (1), limits, rendition. The picture is the message's
-/// descriptor.
+/// magic, version, kind; serial (8 bytes), format (1), limits, rendition. The picture is the message's descriptor.
 extension DecodeOrder {
   var message: [UInt8] {
     var writer = MessageWriter(.order)

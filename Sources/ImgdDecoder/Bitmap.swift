@@ -5,7 +5,6 @@ import CVips
 import ImgdDecode
 import ImgdPicture
 
-/// Decodes Windows bitmaps and icons.
 enum Bitmap {
   static func decode(_ file: Span<UInt8>, _ source: Source) throws(DecodeFailure) -> VipsPicture {
     source.format == .ico ? try icon(file, source) : try picture(file, source)
@@ -14,8 +13,9 @@ enum Bitmap {
   private static func picture(_ file: Span<UInt8>, _ source: Source) throws(DecodeFailure) -> VipsPicture {
     let header = try BitmapHeader(file, at: 14)
     try source.check(width: header.width, height: header.height, frames: 1)
-    let pixels = try BitmapPixels(file, header, from: try file.little32(10), height: header.height, keepsAlpha: false)
-    return try VipsPicture(copying: pixels.bytes, width: pixels.width, height: pixels.height)
+    let pixels = try BitmapPixels.read(
+      file, header, from: try file.little32(10), height: header.height, keepsAlpha: false)
+    return try VipsPicture(copying: pixels, width: header.width, height: header.height)
   }
 
   /// Decodes the largest entry of an icon; among several of that size, the one with the most colours.
@@ -49,9 +49,8 @@ enum Bitmap {
     let header = try BitmapHeader(content, at: 0)
     let height = header.height / 2
     try source.check(width: header.width, height: height, frames: 1)
-    var pixels = try BitmapPixels(content, header, from: header.end, height: height, keepsAlpha: true)
-    let hasAlpha =
-      header.depth == 32 && stride(from: 3, to: pixels.bytes.count, by: 4).contains { pixels.bytes[$0] != 0 }
+    var pixels = try BitmapPixels.read(content, header, from: header.end, height: height, keepsAlpha: true)
+    let hasAlpha = header.depth == 32 && stride(from: 3, to: pixels.count, by: 4).contains { pixels[$0] != 0 }
     if !hasAlpha {
       let colours = (header.width * header.depth + 31) / 32 * 4 * height
       let row = (header.width + 31) / 32 * 4
@@ -61,11 +60,11 @@ enum Bitmap {
           let place = header.end + colours + y * row + x / 8
           let isHidden = place < content.count && content[place] >> (7 - x % 8) & 1 == 1
           let line = header.isTopDown ? y : height - 1 - y
-          pixels.bytes[(line * header.width + x) * 4 + 3] = isHidden ? 0 : 255
+          pixels[(line * header.width + x) * 4 + 3] = isHidden ? 0 : 255
         }
       }
     }
-    return try VipsPicture(copying: pixels.bytes, width: pixels.width, height: pixels.height)
+    return try VipsPicture(copying: pixels, width: header.width, height: height)
   }
 }
 
@@ -164,30 +163,20 @@ struct ChannelMasks {
   }
 }
 
-/// The pixels of a bitmap as RGBA.
-struct BitmapPixels {
-  let width: Int
-  let height: Int
-  /// All of them opaque if the file has no alpha.
-  var bytes: [UInt8]
-
-  /// Reads the pixels from `start` on; `height` is that of the header, without the mask of an icon. The fourth byte
-  /// of plain 32-bit pixels is alpha only in icons, so only they keep it.
-  init(_ file: Span<UInt8>, _ header: BitmapHeader, from start: Int, height: Int, keepsAlpha: Bool)
-    throws(DecodeFailure)
+enum BitmapPixels {
+  /// Reads the pixels from `start` on as RGBA, opaque if the file has no alpha; `height` is without the mask of an
+  /// icon. The fourth byte of plain 32-bit pixels is alpha only in icons, so only they keep it.
+  static func read(_ file: Span<UInt8>, _ header: BitmapHeader, from start: Int, height: Int, keepsAlpha: Bool)
+    throws(DecodeFailure) -> [UInt8]
   {
-    width = header.width
-    self.height = height
-    let indices: [UInt8]?
-    switch header.compression {
-    case .runs8, .runs4: indices = try BitmapRuns.indices(file, header, from: start)
-    default: indices = nil
-    }
+    let width = header.width
+    let hasRuns = header.compression == .runs8 || header.compression == .runs4
+    let indices = hasRuns ? try indices(file, header, from: start) : nil
     let row = (header.width * header.depth + 31) / 32 * 4
     guard indices != nil || row * height <= file.count - start else {
       throw DecodeFailure(.damaged, "the data end too early")
     }
-    bytes = [UInt8](repeating: 255, count: width * height * 4)
+    var bytes = [UInt8](repeating: 255, count: width * height * 4)
     for y in 0..<height {
       let line = header.isTopDown ? y : height - 1 - y
       for x in 0..<width {
@@ -195,7 +184,7 @@ struct BitmapPixels {
         let place = start + y * row
         switch header.depth {
         case 1, 4, 8:
-          let index = indices.map { Int($0[y * width + x]) } ?? Self.index(file, place, x, header.depth)
+          let index = indices.map { Int($0[y * width + x]) } ?? index(file, place, x, header.depth)
           guard index < header.palette.count else { continue }
           for channel in 0..<3 { bytes[target + channel] = header.palette[index][channel] }
         case 24: for channel in 0..<3 { bytes[target + channel] = file[place + 3 * x + 2 - channel] }
@@ -208,18 +197,13 @@ struct BitmapPixels {
         }
       }
     }
+    return bytes
   }
 
-  private static func index(_ file: Span<UInt8>, _ row: Int, _ x: Int, _ depth: Int) -> Int {
-    let bit = x * depth
-    return Int(file[row + bit / 8]) >> (8 - depth - bit % 8) & (1 << depth - 1)
-  }
-}
-
-/// Bitmaps with run lengths, in which equal pixels are counted.
-enum BitmapRuns {
-  /// An index for each pixel, rows as in the file; pixels that are left out have the first colour.
-  static func indices(_ file: Span<UInt8>, _ header: BitmapHeader, from start: Int) throws(DecodeFailure) -> [UInt8] {
+  /// Reads run lengths: an index for each pixel, rows as in the file; pixels left out have the first colour.
+  private static func indices(_ file: Span<UInt8>, _ header: BitmapHeader, from start: Int) throws(DecodeFailure)
+    -> [UInt8]
+  {
     var indices = [UInt8](repeating: 0, count: header.width * header.height)
     let isHalf = header.compression == .runs4
     var (x, y, place) = (0, 0, start)
@@ -252,6 +236,11 @@ enum BitmapRuns {
       }
     }
     return indices
+  }
+
+  private static func index(_ file: Span<UInt8>, _ row: Int, _ x: Int, _ depth: Int) -> Int {
+    let bit = x * depth
+    return Int(file[row + bit / 8]) >> (8 - depth - bit % 8) & (1 << depth - 1)
   }
 }
 

@@ -13,7 +13,6 @@ import Glibc
 import ImgdDecode
 import ImgdSystem
 
-/// The walls around the process.
 enum Sandbox {
   /// The number of the channel from here on.
   private static let channel: CInt = 3
@@ -21,8 +20,7 @@ enum Sandbox {
   private static let descriptors: UInt64 = 16
   private static let priority: CInt = 10
 
-  /// Ties the process to its parent's life and drops what came from it. If the parent is gone already, the channel
-  /// has ended.
+  /// Ties the process to its parent's life and drops what came from it; nil if the parent is gone already.
   static func begin(channel number: CInt) -> DecodeChannel? {
     _ = linux_die_with_parent()
     guard fcntl(number, F_GETFD) >= 0, linux_keep_descriptor(number, channel) == 0 else { return nil }
@@ -128,7 +126,6 @@ enum CallFilter {
   }
 }
 
-/// The addresses and threads that the process has before it is shut off.
 enum AddressSpace {
   /// The bytes of addresses in use; 0 where the kernel does not say.
   static var mapped: UInt64 { field("VmSize:").map { $0 * 1_024 } ?? 0 }

@@ -17,8 +17,7 @@ import Glibc
 package import ImgdCache
 package import ImgdSystem
 
-/// Shares pictures and purges with other hosts, on the fleet's thread; every call posts a message and
-/// returns at once.
+/// Shares pictures and purges with other hosts; every call posts a message to the fleet's thread and returns.
 package final class FleetEngine: Sendable {
   private let thread: LoopThread
   private let mailbox: Mailbox<FleetMessage>
@@ -42,8 +41,7 @@ package final class FleetEngine: Sendable {
     return FleetEngine(thread: thread, mailbox: mailbox)
   }
 
-  /// Begins to read the log of purges after the last one that was heard; nil if none ever was. Until then,
-  /// the fleet cannot be used.
+  /// Reads the log of purges after the last one heard; nil if none ever was. Until then, the fleet cannot be used.
   package func join(from position: FleetPosition?) { mailbox.post(.join(position)) }
 
   /// Begins a look-up; all its events carry the look's serial.
@@ -57,8 +55,7 @@ package final class FleetEngine: Sendable {
   /// Renews a claim for another lifetime.
   package func renew(serial: UInt64) { mailbox.post(.renew(serial: serial)) }
 
-  /// Ends a look or gives a claim back without a picture; with `removing`, since the origin no longer has the
-  /// picture, the stored one is deleted.
+  /// Ends a look or gives a claim back; with `removing` the stored picture goes, as the origin no longer has it.
   package func release(serial: UInt64, removing: Bool) { mailbox.post(.release(serial: serial, removing: removing)) }
 
   /// Deletes a picture from the server without a replacement; a claim of another host stands.
@@ -84,7 +81,6 @@ package final class FleetEngine: Sendable {
   }
 }
 
-/// The messages from other threads to the fleet's thread.
 enum FleetMessage: Sendable {
   case join(FleetPosition?)
   case look(FleetLook)
@@ -116,9 +112,9 @@ final class FleetDesk {
     self.loop = loop
     server = FleetServer(loop: loop, settings: settings, connect: connect, report: report)
     claims = Claims(server)
-    looks = Looks(server, claims, report: report)
-    stores = Stores(server, claims, report: report)
-    purges = PurgeSender(server, report: report)
+    looks = Looks(server, claims)
+    stores = Stores(server, claims)
+    purges = PurgeSender(server)
     server.onLeave = { [unowned self] in looks.failAll() }
     server.attempt()
   }
@@ -135,18 +131,15 @@ final class FleetDesk {
     case .send(let purge): purges.send(purge)
     case .apply(let settings): server.apply(settings)
     case .askForLife(let answer): answer()
-    case .stop: stop()
-    }
-  }
-
-  private func stop() {
-    looks.stop()
-    stores.stop()
-    claims.giveAllBack()
-    // The commands of this tick are written at its end.
-    loop.atTickEnd { [self] in
-      server.stop()
-      loop.stop()
+    case .stop:
+      looks.stop()
+      stores.stop()
+      claims.giveAllBack()
+      // The commands of this tick are written at its end.
+      loop.atTickEnd { [self] in
+        server.stop()
+        loop.stop()
+      }
     }
   }
 }
@@ -198,9 +191,17 @@ package struct FleetStore: Sendable {
 /// Where the fleet's server is, and what may be asked of it.
 package struct FleetSettings: Sendable, Equatable {
   /// The address of the server.
-  package enum Server: Sendable, Equatable {
+  package enum Server: Sendable, Equatable, CustomStringConvertible {
     case unix(path: String)
     case tcp(host: String, port: Int)
+
+    /// As in the configuration.
+    package var description: String {
+      switch self {
+      case .unix(let path): "unix:\(path)"
+      case .tcp(let host, let port): host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]:\(port)" : "\(host):\(port)"
+      }
+    }
   }
 
   package var server: Server

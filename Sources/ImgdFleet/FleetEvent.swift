@@ -75,14 +75,6 @@ package struct FleetPicture: Sendable {
   package let stamp: UInt64
   /// How long ago it was stored when it was read, by the server's clock.
   package let age: Duration
-
-  package init(record: StoredRecord, payload: Payload, mark: FleetPosition, stamp: UInt64, age: Duration) {
-    self.record = record
-    self.payload = payload
-    self.mark = mark
-    self.stamp = stamp
-    self.age = age
-  }
 }
 
 /// What became of a store.
@@ -108,13 +100,6 @@ package struct FleetJoin: Sendable {
   package let isFromBeginning: Bool
   /// Why purges may have been missed; nil if none was.
   package let loss: String?
-
-  package init(generation: UInt64, last: UInt64, isFromBeginning: Bool, loss: String?) {
-    self.generation = generation
-    self.last = last
-    self.isFromBeginning = isFromBeginning
-    self.loss = loss
-  }
 }
 
 /// A purge as it was read from the log.
@@ -123,10 +108,4 @@ package struct HeardPurge: Sendable {
   package let purge: FleetPurge
   /// How long ago it was asked for, by the server's clock.
   package let age: Duration
-
-  package init(number: UInt64, purge: FleetPurge, age: Duration) {
-    self.number = number
-    self.purge = purge
-    self.age = age
-  }
 }

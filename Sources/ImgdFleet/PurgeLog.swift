@@ -18,32 +18,21 @@ final class PurgeLog {
   private static let timeBetweenSights: Duration = .milliseconds(900)
   private static let patience: Duration = .seconds(3)
 
-  private unowned let loop: EventLoop
-  private let connect: Connect
-  private let report: (FleetEvent) -> Void
+  private unowned let server: FleetServer
   private var isWanted = false
   /// The last purge that was reported, and the life of the data that it belongs to.
   private var position: FleetPosition?
   private var connection: (any ServerConnection)?
-  private var keys = FleetKeys(namespace: "")
   private var clock = ServerClock()
   /// Whether the next purge is the log's first one, whatever its number: earlier ones have been cut off.
   private var isFromBeginning = false
   private var lookedAt = Instant(nanoseconds: 0)
   private var timer: Timer?
 
-  var onTrouble: (FleetTrouble) -> Void = { _ in }
-  var onTime: (ServerClock) -> Void = { _ in }
-  /// Called before the log of a generation is reported.
-  var onJoin: (UInt64) -> Void = { _ in }
-  /// Called when all purges have been reported.
-  var onReady: () -> Void = {}
+  init(_ server: FleetServer) { self.server = server }
 
-  init(loop: EventLoop, connect: @escaping Connect, report: @escaping (FleetEvent) -> Void) {
-    self.loop = loop
-    self.connect = connect
-    self.report = report
-  }
+  private var loop: EventLoop { server.loop }
+  private var keys: FleetKeys { server.keys }
 
   /// Sets the last purge that was heard before; nil if none ever was.
   func join(from position: FleetPosition?) {
@@ -51,13 +40,11 @@ final class PurgeLog {
     self.position = position
   }
 
-  /// Connects, and goes on reading.
-  func begin(_ access: ServerAccess, _ keys: FleetKeys) {
+  func begin(_ access: ServerAccess) {
     guard isWanted else { return }
     disconnect()
-    self.keys = keys
     do throws(FleetTrouble) {
-      let connection = try connect(access.place, loop, RedisConnection.Limits(reply: Self.mostReplyBytes))
+      let connection = try server.connect(access.place, loop, RedisConnection.Limits(reply: Self.mostReplyBytes))
       connection.onEnd = { [unowned self] reason in fail(FleetTrouble(.down, reason)) }
       self.connection = connection
       if let login = access.login { ask(login) { _ in } }
@@ -73,12 +60,11 @@ final class PurgeLog {
 
   // MARK: Whether it is the same log
 
-  /// Asks for the clock, the generation and the last purge that was heard; goes on reading after the answers.
-  /// `loss` is a loss that is known already.
+  /// Asks for the clock, the generation and the last purge that was heard, then reads on. `loss` is known already.
   private func lookAround(isFirst: Bool = false, loss: String? = nil) {
     lookedAt = loop.now
     var sight = LogSight()
-    ask(RedisCommand("TIME")) { [unowned self] reply in if clock.set(reply, at: loop.now) { onTime(clock) } }
+    ask(RedisCommand("TIME")) { [unowned self] reply in if clock.set(reply, at: loop.now) { server.note(clock) } }
     ask(RedisCommand("GET", keys.generation)) { reply in sight.generation = ServerCheck.generation(reply) }
     if isFirst {
       ask(RedisCommand("XREVRANGE", keys.purges, "+", "-", "COUNT", "1")) { reply in sight.newest = reply.list?.first }
@@ -100,7 +86,7 @@ final class PurgeLog {
     if let loss, let position, sight.isEarlier(than: position, last: last) { return startAnew(generation, loss) }
     isFromBeginning = position == nil || loss != nil
     if isFromBeginning { position = FleetPosition(generation: generation, number: 0, nonce: 0) }
-    onJoin(generation)
+    server.joined(generation)
     tell(last: last, isFromBeginning: isFromBeginning, loss: loss)
     readPage()
   }
@@ -118,35 +104,30 @@ final class PurgeLog {
   }
 
   private func tell(last: UInt64, isFromBeginning: Bool, loss: String?) {
-    report(
-      .joined(
-        FleetJoin(generation: position?.generation ?? 0, last: last, isFromBeginning: isFromBeginning, loss: loss)))
+    let generation = position?.generation ?? 0
+    server.report(
+      .joined(FleetJoin(generation: generation, last: last, isFromBeginning: isFromBeginning, loss: loss)))
   }
 
   // MARK: Reading
 
   private func readPage() {
     let start = "(" + LogEntry.id(position?.number ?? 0)
-    var command = RedisCommand("XRANGE", keys.purges, start, "+", "COUNT")
-    command.add(Self.page)
+    let command = RedisCommand("XRANGE", keys.purges, start, "+", "COUNT", String(Self.page))
     ask(command) { [unowned self] reply throws(FleetTrouble) in
       let entries = try LogEntry.all(in: reply, after: position?.number ?? 0)
       readPurges(in: entries)
       guard entries.count < Self.page else { return readPage() }
       isFromBeginning = false
-      onReady()
+      server.enter()
       wait()
     }
   }
 
   private func wait() {
-    var command = RedisCommand("XREAD", "BLOCK")
-    command.add(Self.blockMilliseconds)
-    command.add("COUNT")
-    command.add(Self.page)
-    command.add("STREAMS")
-    command.add(keys.purges)
-    command.add(LogEntry.id(position?.number ?? 0))
+    let command = RedisCommand(
+      "XREAD", "BLOCK", String(Self.blockMilliseconds), "COUNT", String(Self.page), "STREAMS", keys.purges,
+      LogEntry.id(position?.number ?? 0))
     ask(command) { [unowned self] reply throws(FleetTrouble) in
       // Nothing, or one stream: its name, and its entries.
       if let stream = reply.list?.first?.list, stream.count == 2 {
@@ -168,7 +149,10 @@ final class PurgeLog {
         tellPurges(&heard)
         lose(entry, expected: expected)
       }
-      move(to: entry.number, nonce: read?.purge.nonce ?? 0)
+      if let generation = position?.generation {
+        let nonce = read?.purge.nonce ?? 0
+        position = FleetPosition(generation: generation, number: entry.number, nonce: nonce)
+      }
       guard let read else { continue }
       heard.append(HeardPurge(number: entry.number, purge: read.purge, age: clock.age(of: read.askedAt, at: loop.now)))
     }
@@ -177,7 +161,7 @@ final class PurgeLog {
 
   private func tellPurges(_ heard: inout [HeardPurge]) {
     guard !heard.isEmpty else { return }
-    report(.purges(heard))
+    server.report(.purges(heard))
     heard = []
   }
 
@@ -188,11 +172,6 @@ final class PurgeLog {
       ? "the purge \(entry.number) cannot be read: it is of another version, or somebody else's"
       : "the purges from \(expected) to \(entry.number &- 1) are missing"
     tell(last: entry.number, isFromBeginning: true, loss: loss)
-  }
-
-  private func move(to number: UInt64, nonce: UInt64) {
-    guard let generation = position?.generation else { return }
-    position = FleetPosition(generation: generation, number: number, nonce: nonce)
   }
 
   // MARK: The connection
@@ -218,7 +197,7 @@ final class PurgeLog {
 
   private func fail(_ trouble: FleetTrouble) {
     disconnect()
-    onTrouble(trouble)
+    server.leave(trouble)
   }
 }
 
@@ -227,12 +206,13 @@ struct LogEntry {
   let number: UInt64
   let fields: [RedisReply]
 
-  /// The stream's name for the purge with a number.
   static func id(_ number: UInt64) -> String { "0-\(number)" }
 
   /// Nil if its name is not one that this log uses.
   init?(_ reply: RedisReply) {
-    guard let parts = reply.list, parts.count == 2, let number = Self.number(parts[0]) else { return nil }
+    guard let parts = reply.list, parts.count == 2, let name = parts[0].text, name.hasPrefix("0-"),
+      let number = UInt64(name.dropFirst(2))
+    else { return nil }
     self.number = number
     fields = parts[1].list ?? []
   }
@@ -241,27 +221,20 @@ struct LogEntry {
   static func all(in reply: RedisReply, after number: UInt64) throws(FleetTrouble) -> [LogEntry] {
     var entries: [LogEntry] = []
     for part in reply.list ?? [] {
-      guard let entry = LogEntry(part), entry.number > entries.last?.number ?? number else { throw foreign }
+      guard let entry = LogEntry(part), entry.number > entries.last?.number ?? number else {
+        throw FleetTrouble(
+          .refused, "the stream of purges has entries of somebody else: delete it, or set another Fleet.Namespace=")
+      }
       entries.append(entry)
     }
     return entries
-  }
-
-  private static let foreign = FleetTrouble(
-    .refused, "the stream of purges has entries of somebody else: delete it, or set another Fleet.Namespace=")
-
-  private static func number(_ reply: RedisReply) -> UInt64? {
-    guard let text = reply.text, text.hasPrefix("0-") else { return nil }
-    return UInt64(text.dropFirst(2))
   }
 }
 
 /// The state of the log, to be compared with the last purge that was heard.
 struct LogSight {
   var generation: UInt64?
-  /// The newest entry; nil in an empty log.
   var newest: RedisReply?
-  /// The entry with the number of the last purge that was heard.
   var heard: RedisReply?
 
   /// The number of the newest purge; 0 before the first.
@@ -281,18 +254,13 @@ struct LogSight {
     guard let entry = heard.flatMap({ LogEntry($0) }) else {
       return "the purge \(position.number) is not in the log any more, or not yet"
     }
-    return Self.nonce(of: entry.fields) == position.nonce
-      ? nil : "the purge \(position.number) is another one than was heard"
+    let nonce = PurgeEntry(entry.fields, serverNow: 0, wallNow: 0)?.purge.nonce ?? 0
+    return nonce == position.nonce ? nil : "the purge \(position.number) is another one than was heard"
   }
 
-  /// Whether the log was put back to a state before a position, rather than trimmed beyond it; `last` is its newest
-  /// purge.
+  /// Whether the log was put back to a state before a position, not trimmed beyond it; `last` is its newest purge.
   func isEarlier(than position: FleetPosition, last: UInt64) -> Bool {
     guard generation == position.generation, position.number > 0 else { return false }
     return last < position.number || heard != nil
-  }
-
-  private static func nonce(of fields: [RedisReply]) -> UInt64 {
-    PurgeEntry(fields, serverNow: 0, wallNow: 0)?.purge.nonce ?? 0
   }
 }

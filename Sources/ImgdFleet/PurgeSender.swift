@@ -7,13 +7,9 @@ final class PurgeSender {
   private static let mostUnderWay = 1_024
 
   private let server: FleetServer
-  private let report: (FleetEvent) -> Void
   private var underWay = 0
 
-  init(_ server: FleetServer, report: @escaping (FleetEvent) -> Void) {
-    self.server = server
-    self.report = report
-  }
+  init(_ server: FleetServer) { self.server = server }
 
   /// Always ends in exactly one report, even if the connection breaks.
   func send(_ purge: FleetPurge) {
@@ -52,7 +48,7 @@ final class PurgeSender {
 
   private func hear(_ reply: RedisReply, to purge: FleetPurge) {
     switch reply {
-    case .number(1): report(.sent(nonce: purge.nonce))
+    case .number(1): server.report(.sent(nonce: purge.nonce))
     case .failure(let text):
       unsent(purge, "the fleet's server has refused it: \(text)")
       server.said(text)
@@ -61,13 +57,13 @@ final class PurgeSender {
     }
   }
 
-  private func unsent(_ purge: FleetPurge, _ reason: String) { report(.unsent(nonce: purge.nonce, reason: reason)) }
+  private func unsent(_ purge: FleetPurge, _ reason: String) {
+    server.report(.unsent(nonce: purge.nonce, reason: reason))
+  }
 }
 
-/// A purge as an entry of the log has it: names and values, in pairs.
-///
-/// An entry that is only partly understood might mean more than the part that is: it is not carried out but
-/// counts as a purge that was missed.
+/// A purge as an entry of the log has it: names and values, in pairs. An entry that is only partly understood might
+/// mean more than the part that is: it is not carried out but counts as a purge that was missed.
 struct PurgeEntry: Equatable {
   /// Longer entries are not written: hosts read a hundred at a time.
   static let mostBytes = 64 * 1024
@@ -82,7 +78,6 @@ struct PurgeEntry: Equatable {
 
   // MARK: Writing
 
-  /// The names and values.
   var fields: [String] {
     let filter = purge.filter
     var fields = [

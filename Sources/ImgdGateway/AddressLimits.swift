@@ -143,18 +143,13 @@ package enum AddressKey: Hashable, Sendable {
   /// The share of the daemon's decoders that this client's requests have.
   package var share: String {
     switch self {
-    case .v4(let address): Self.bytes(of: address).map(String.init).joined(separator: ".")
-    case .v6(let prefix): Self.groups(of: prefix).map { String($0, radix: 16) }.joined(separator: ":") + "::/64"
+    case .v4(let address):
+      [24, 16, 8, 0].map { (shift: UInt32) in "\(address >> shift & 0xff)" }.joined(separator: ".")
+    case .v6(let prefix):
+      [48, 32, 16, 0].map { (shift: UInt64) in String(prefix >> shift & 0xffff, radix: 16) }.joined(separator: ":")
+        + "::/64"
     case .unknown: "unknown"
     }
-  }
-
-  private static func bytes(of address: UInt32) -> [UInt8] {
-    stride(from: 24, through: 0, by: -8).map { UInt8(truncatingIfNeeded: address >> UInt32($0)) }
-  }
-
-  private static func groups(of prefix: UInt64) -> [UInt16] {
-    stride(from: 48, through: 0, by: -16).map { UInt16(truncatingIfNeeded: prefix >> UInt64($0)) }
   }
 
   private static func number<Number: FixedWidthInteger>(_ bytes: ArraySlice<UInt8>) -> Number {
@@ -164,9 +159,8 @@ package enum AddressKey: Hashable, Sendable {
 
 /// The address of a client behind a proxy.
 package enum ForwardedAddress {
-  /// The address that a trusted proxy has added to `X-Forwarded-For`; nil for a program of this machine.
-  ///
-  /// Only the last address of the last field is the proxy's: the client wrote those before it.
+  /// The address that a trusted proxy has added to `X-Forwarded-For`; nil for a program of this machine. Only the
+  /// last address of the last field is the proxy's: the client wrote those before it.
   package static func client(of fields: [String], peer: HTTPPeer, trusting: [HTTPPeer]) -> AddressKey? {
     guard trusting.contains(peer), let field = fields.last else { return nil }
     let bytes = Array(field.utf8)

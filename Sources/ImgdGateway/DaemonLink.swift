@@ -7,8 +7,6 @@ package final class DaemonLink {
   /// The daemon's line, whether it reports success or failure, or the reason why there is none.
   package typealias Outcome = DaemonCall.Outcome
 
-  private static let mostWaiting = 4_096
-
   private let loop: EventLoop
   private let channel: RequestChannel
   /// The formats that the daemon at the other end can write; nil until they are known.
@@ -17,7 +15,7 @@ package final class DaemonLink {
   /// `path` is called for each connection.
   package init(on loop: EventLoop, path: @escaping () -> String) {
     self.loop = loop
-    channel = RequestChannel(on: loop, mostWaiting: Self.mostWaiting, path: path)
+    channel = RequestChannel(on: loop, mostWaiting: 4_096, path: path)
     channel.onLoss = { [unowned self] in encoders = nil }
   }
 

@@ -1,31 +1,8 @@
 // The path of a request: the server hands out an exchange; the router decides who answers it; a picture is read from
 // its target, admitted, counted for its address, and fetched from the daemon.
 
-import Glibc
 import ImgdConnection
 internal import ImgdSystem
-
-/// The reason why the gateway cannot begin.
-enum GatewayProblem: Error, CustomStringConvertible {
-  /// A key or a token that the configuration names cannot be used.
-  case secret(SecretFileProblem)
-  case system(SystemFailure)
-
-  var description: String {
-    switch self {
-    case .secret(let problem): problem.message
-    case .system(let failure): failure.description
-    }
-  }
-
-  /// An exit code from sysexits.
-  var exitCode: CInt {
-    switch self {
-    case .secret: EX_CONFIG
-    case .system: EX_OSERR
-    }
-  }
-}
 
 /// The composition of the gateway.
 final class Gateway {
@@ -33,27 +10,34 @@ final class Gateway {
 
   /// Begins to serve; `daemon` names the daemon's socket, and is called for each connection to it.
   init(
-    _ configuration: GatewayConfiguration, listening listener: HTTPListener, daemon: @escaping () -> String,
-    on loop: EventLoop
-  ) throws(GatewayProblem) {
-    let secrets: GatewaySecrets
-    do throws(SecretFileProblem) { secrets = try GatewaySecrets(configuration) } catch { throw .secret(error) }
+    _ configuration: GatewayConfiguration, _ secrets: GatewaySecrets, listening listener: HTTPListener,
+    daemon: @escaping () -> String, on loop: EventLoop
+  ) throws(SystemFailure) {
     let link = DaemonLink(on: loop, path: daemon)
     let pictures = PictureHandler(link: link, on: loop, timeout: configuration.timeout)
     let addresses = AddressLimits(maxUnderWay: configuration.maxPerAddress, rate: configuration.rate)
-    let source = CounterSource(pictures: pictures, addresses: addresses)
+    // Set as soon as it serves: it holds the page, which asks for its counters.
+    weak var serving: HTTPServer?
     let page = PageHandler(
       link: link, on: loop, access: configuration.page, token: secrets.token, onPurge: { pictures.forgetHeld() },
-      counters: { source.counters })
+      counters: {
+        GatewayCounters(
+          server: serving?.counters ?? HTTPCounters(), bytesSent: pictures.bytesSent, held: pictures.heldHits,
+          limited: addresses.refused)
+      })
     let router = GatewayRouter(
       page: page, pictures: pictures,
       access: PictureAccess(
         allow: configuration.allow, keys: secrets.keys, presets: configuration.presets,
-        onlyPresets: configuration.onlyPresets), addresses: addresses, trusting: configuration.trustedProxies, on: loop)
-    do throws(SystemFailure) {
-      server = try HTTPServer(on: loop, listening: listener, limits: HTTPLimits(configuration), onRequest: router.route)
-    } catch { throw .system(error) }
-    source.server = server
+        onlyPresets: configuration.onlyPresets), addresses: addresses, trusted: configuration.trustedProxies,
+      loop: loop)
+    var limits = HTTPLimits()
+    limits.connections = configuration.maxConnections
+    limits.headTimeout = configuration.idleTimeout
+    limits.idleTimeout = configuration.idleTimeout
+    limits.closingTimeout = .seconds(8)
+    server = try HTTPServer(on: loop, listening: listener, limits: limits, onRequest: router.route)
+    serving = server
     page.gatherPast()
   }
 
@@ -69,38 +53,7 @@ struct GatewaySecrets {
   init(_ configuration: GatewayConfiguration) throws(SecretFileProblem) {
     let (keyFile, tokenFile) = (configuration.keyFile, configuration.tokenFile)
     keys = keyFile.isEmpty ? .none : try SigningKeys.read(path: keyFile)
-    token = tokenFile.isEmpty ? nil : try PurgeToken.read(tokenFile)
-  }
-}
-
-/// Collects what the parts of the gateway have counted.
-private final class CounterSource {
-  private let pictures: PictureHandler
-  private let addresses: AddressLimits
-  weak var server: HTTPServer?
-
-  init(pictures: PictureHandler, addresses: AddressLimits) {
-    self.pictures = pictures
-    self.addresses = addresses
-  }
-
-  var counters: GatewayCounters {
-    var counters = GatewayCounters()
-    if let server { counters.server = server.counters }
-    counters.bytesSent = pictures.counters.bytes
-    counters.held = pictures.counters.heldHits
-    counters.limited = addresses.refused
-    return counters
-  }
-}
-
-extension HTTPLimits {
-  fileprivate init(_ configuration: GatewayConfiguration) {
-    self.init()
-    connections = configuration.maxConnections
-    headTimeout = configuration.idleTimeout
-    idleTimeout = configuration.idleTimeout
-    closingTimeout = .seconds(8)
+    token = tokenFile.isEmpty ? nil : try PurgeToken(SecretFile.read(tokenFile, for: "TokenFile"))
   }
 }
 
@@ -113,8 +66,6 @@ package struct GatewayCounters: Equatable {
   package var held = 0
   /// Requests refused because their address had too many.
   package var limited = 0
-
-  package init() {}
 }
 
 /// The metrics that `/metrics` has in addition to the daemon's.
@@ -125,11 +76,6 @@ enum GatewayMetrics {
   static func text(_ counters: GatewayCounters, of statistics: DaemonStatistics?) -> String {
     var page = statistics.map { Metrics.page(of: $0, by: "imgd-http") } ?? MetricsPage()
     page.add("imgd_up", "gauge", "Whether the daemon answers", [([], statistics == nil ? 0 : 1)])
-    add(counters, to: &page)
-    return page.text + "\n"
-  }
-
-  private static func add(_ counters: GatewayCounters, to page: inout MetricsPage) {
     let server = counters.server
     let single = [
       ("connections", "gauge", "Open connections", server.connections),
@@ -145,5 +91,6 @@ enum GatewayMetrics {
       "imgd_http_requests_total", "counter", "Requests answered, by the class of their status",
       server.answers.enumerated().map { ([("code", "\($0.offset + 1)xx")], Double($0.element)) })
     for (name, kind, help, value) in single { page.add("imgd_http_" + name, kind, help, [([], Double(value))]) }
+    return page.text + "\n"
   }
 }

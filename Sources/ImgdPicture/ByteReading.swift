@@ -1,10 +1,8 @@
-/// The byte order of numbers in a file.
 enum ByteOrder { case big, little }
 
-/// Numbers read from untrusted bytes: an offset outside gives nil, never a trap.
-///
-/// Numbers of up to 32 bits are returned as `Int`, so adding one to an offset inside the bytes cannot
-/// overflow; a 64-bit number is returned only if it fits, and must be compared before it is added.
+/// Numbers read from untrusted bytes: an offset outside gives nil, never a trap. Numbers of up to 32 bits are
+/// returned as `Int`, so adding one to an offset inside the bytes cannot overflow; a 64-bit number is returned only
+/// if it fits, and must be compared before it is added.
 extension Span<UInt8> {
   func byte(at offset: Int) -> Int? {
     guard offset >= 0, offset < count else { return nil }
@@ -21,11 +19,6 @@ extension Span<UInt8> {
     return Int(self[offset]) << 24 | Int(self[offset + 1]) << 16 | Int(self[offset + 2]) << 8 | Int(self[offset + 3])
   }
 
-  func big64(at offset: Int) -> Int? {
-    guard holds(8, at: offset), let high = big32(at: offset), let low = big32(at: offset + 4) else { return nil }
-    return high > Int(Int32.max) ? nil : high << 32 | low
-  }
-
   func little16(at offset: Int) -> Int? { big16(at: offset).map { Int(UInt16($0).byteSwapped) } }
 
   func little24(at offset: Int) -> Int? {
@@ -35,16 +28,17 @@ extension Span<UInt8> {
 
   func little32(at offset: Int) -> Int? { big32(at: offset).map { Int(UInt32($0).byteSwapped) } }
 
-  func little64(at offset: Int) -> Int? {
-    guard holds(8, at: offset), let low = little32(at: offset), let high = little32(at: offset + 4) else { return nil }
-    return high > Int(Int32.max) ? nil : high << 32 | low
-  }
-
   func read16(at offset: Int, _ order: ByteOrder) -> Int? { order == .big ? big16(at: offset) : little16(at: offset) }
 
   func read32(at offset: Int, _ order: ByteOrder) -> Int? { order == .big ? big32(at: offset) : little32(at: offset) }
 
-  func read64(at offset: Int, _ order: ByteOrder) -> Int? { order == .big ? big64(at: offset) : little64(at: offset) }
+  func read64(at offset: Int, _ order: ByteOrder) -> Int? {
+    guard holds(8, at: offset), let first = read32(at: offset, order), let second = read32(at: offset + 4, order) else {
+      return nil
+    }
+    let (high, low) = order == .big ? (first, second) : (second, first)
+    return high > Int(Int32.max) ? nil : high << 32 | low
+  }
 
   func fourCC(at offset: Int) -> FourCC? { big32(at: offset).map { FourCC(code: $0) } }
 
@@ -97,14 +91,13 @@ struct BoxWalk {
     boxesLeft -= 1
     // 0 means up to the end, 1 that a size of 64 bits follows the name.
     let header = short == 1 ? 16 : 8
-    let size = short == 1 ? bytes.big64(at: offset + 8) : short == 0 ? end - offset : short
+    let size = short == 1 ? bytes.read64(at: offset + 8, .big) : short == 0 ? end - offset : short
     guard let size, size >= header, header <= end - offset else { return nil }
     let boxEnd = offset + min(size, end - offset)
     defer { offset = boxEnd }
     return Box(name: name, body: (offset + header)..<boxEnd)
   }
 
-  /// The body of the first box of that name in a range.
   static func first(_ name: FourCC, in range: Range<Int>, of bytes: Span<UInt8>) -> Range<Int>? {
     var walk = BoxWalk(range)
     while let box = walk.next(in: bytes) { if box.name == name { return box.body } }

@@ -1,7 +1,5 @@
-/// The picture formats that are accepted; every other kind of file is refused.
-///
-/// An animated PNG is a `png` with more than one frame, a cursor is an `ico`: they share a reader and
-/// a media type.
+/// The picture formats that are accepted; every other kind of file is refused. An animated PNG is a `png` with more
+/// than one frame, a cursor is an `ico`: they share a reader and a media type.
 package enum PictureFormat: UInt8, Sendable, CaseIterable {
   case jpeg, png, gif, webp, avif, heic, tiff, bmp, ico, jxl, jp2
 

@@ -2,10 +2,9 @@
 // measured by walking the structure of its format around the pixels: segments, chunks, blocks, boxes
 // or directories. Nothing is decompressed and nothing is copied.
 //
-// The bytes are untrusted. So every number is read through `ByteReading.swift`, where an offset
-// outside gives nil; every walk moves forward and is limited by `mostSteps`, or remembers its places;
-// no recursion depends on the bytes. For any input the result is a picture or a reason, in time that
-// is linear in the input with a small constant.
+// The bytes are untrusted. So every number is read through `ByteReading.swift`, where an offset outside gives nil;
+// every walk moves forward and is limited by `mostSteps`, or remembers its places; no recursion depends on the bytes.
+// For any input the result is a picture or a reason, in time that is linear in the input with a small constant.
 //
 // Parsing is as lenient as viewers are: a file with a whole header is a picture even when its pixels
 // break off, which is left to the decoder. It is strict where a container states its own length (WebP,
@@ -13,16 +12,22 @@
 
 /// Recognises and measures pictures without decoding a pixel.
 package enum PictureProbe {
-  /// The most elements that one walk visits; further ones are not counted. A GIF of 250 MB has about
-  /// this many blocks.
+  /// The most elements that one walk counts: a GIF of 250 MB has about this many blocks.
   static let mostSteps = 1_000_000
+  private static let longestSide = Int(Int32.max)
 
   /// Reads the format, size, frames and orientation from the structure of a whole file.
   ///
   /// - Throws: `NotAPicture` with a guess about the content, or with the fault.
   package static func recognise(_ bytes: Span<UInt8>) throws(NotAPicture) -> PictureMeasures {
     guard let measure = reader(for: bytes) else { throw NotAPicture(reason: ContentSniffer.description(of: bytes)) }
-    return try measure(bytes).checked()
+    let picture = try measure(bytes)
+    for (side, length) in [("width", picture.width), ("height", picture.height)] {
+      guard (1...longestSide).contains(length) else {
+        throw NotAPicture(reason: "\(picture.format.name) whose \(side) is \(length)")
+      }
+    }
+    return picture
   }
 
   private typealias Reader = (Span<UInt8>) throws(NotAPicture) -> PictureMeasures
@@ -44,20 +49,6 @@ package enum PictureProbe {
     case (_, 0x6674_7970): HEIF.measure  // ftyp
     default: nil
     }
-  }
-}
-
-extension PictureMeasures {
-  /// The largest side that is accepted.
-  private static let longestSide = Int(Int32.max)
-
-  fileprivate func checked() throws(NotAPicture) -> PictureMeasures {
-    for (side, length) in [("width", width), ("height", height)] {
-      guard (1...Self.longestSide).contains(length) else {
-        throw NotAPicture(reason: "\(format.name) whose \(side) is \(length)")
-      }
-    }
-    return self
   }
 }
 
@@ -84,7 +75,6 @@ package struct NotAPicture: Error, Sendable, Equatable {
 
 /// Guesses from the first bytes of a body what it is, if it is not a picture.
 enum ContentSniffer {
-  /// How many bytes of a text are looked at.
   private static let textLimit = 256
 
   static func description(of bytes: Span<UInt8>) -> String {
@@ -107,38 +97,26 @@ enum ContentSniffer {
   }
 
   private static func text(_ bytes: Span<UInt8>) -> String? {
-    let start = Start(bytes, limit: textLimit)
-    guard start.isText else { return nil }
+    // In lower case, without leading blanks or a byte order mark.
+    var letters: [UInt8] = []
+    for index in 0..<min(bytes.count, textLimit) {
+      let byte = bytes[index]
+      let isBlank = byte == 0x20 || (0x09...0x0D).contains(byte)
+      guard byte >= 0x20 || isBlank, byte != 0x7F else { return nil }
+      if !letters.isEmpty || !isBlank { letters.append(byte) }
+    }
+    if letters.starts(with: [0xEF, 0xBB, 0xBF]) { letters.removeFirst(3) }
+    let start = String(decoding: letters, as: UTF8.self).lowercased()
+    // The last character may be cut by the limit.
+    guard !start.unicodeScalars.dropLast().contains("\u{FFFD}") else { return nil }
     let markup = [
       ("<!doctype html", "an HTML page"), ("<html", "an HTML page"), ("<svg", "an SVG drawing"), ("{", "JSON"),
       ("[", "JSON"),
     ]
-    if let known = markup.first(where: { start.text.hasPrefix($0.0) }) { return known.1 }
-    guard start.text.hasPrefix("<?xml") || start.text.hasPrefix("<!--") else { return "text" }
-    let tags = start.text.split(separator: "<")
+    if let known = markup.first(where: { start.hasPrefix($0.0) }) { return known.1 }
+    guard start.hasPrefix("<?xml") || start.hasPrefix("<!--") else { return "text" }
+    let tags = start.split(separator: "<")
     if tags.contains(where: { $0.hasPrefix("svg") }) { return "an SVG drawing" }
     return tags.contains { $0.hasPrefix("html") } ? "an HTML page" : "XML"
-  }
-
-  /// The first bytes in lower case, without leading blanks or a byte order mark.
-  private struct Start {
-    let text: String
-    /// Whether it is UTF-8 without control characters.
-    let isText: Bool
-
-    init(_ bytes: Span<UInt8>, limit: Int) {
-      var letters: [UInt8] = []
-      var isPlain = true
-      for index in 0..<Swift.min(bytes.count, limit) {
-        let byte = bytes[index]
-        let isBlank = byte == 0x20 || (0x09...0x0D).contains(byte)
-        isPlain = isPlain && (byte >= 0x20 || isBlank) && byte != 0x7F
-        if !letters.isEmpty || !isBlank { letters.append(byte) }
-      }
-      if letters.starts(with: [0xEF, 0xBB, 0xBF]) { letters.removeFirst(3) }
-      text = String(decoding: letters, as: UTF8.self).lowercased()
-      // The last character may be cut by the limit.
-      isText = isPlain && !text.unicodeScalars.dropLast().contains("\u{FFFD}")
-    }
   }
 }

@@ -60,6 +60,7 @@ import Glibc
       unsafe pthread_cond_wait(changed, mutex)
     }
   }
+
   /// Sleeps until `take` returns something for the value; nil if the deadline passes first.
   package func wait<R>(until deadline: Instant, for take: (inout Value) -> R?) -> R? {
     var time = timespec(

@@ -1,11 +1,10 @@
 // The bytes of a body, complete and never changed again; all targets pass them in this form.
 //
-// A small body is kept as plain bytes on the heap, a large one in a sealed memfd, which can be passed
-// to another process as it is. Descriptors are a limited resource like memory: a hundred thousand
-// icons must not need a hundred thousand descriptors, and a picture of 28 kB must not be copied
-// through a socket. The limit is `Payload.heapLimit`; a small payload becomes shareable when a
-// descriptor is asked for (`shareable()`). Most never need one, and on their way to the disk a memfd
-// would cost four system calls for nothing, one of them a mapping to look at it.
+// A small body is kept as plain bytes on the heap, a large one in a sealed memfd, which can be passed to another
+// process as it is. Descriptors are a limited resource like memory: a hundred thousand icons must not need a hundred
+// thousand descriptors, and a picture of 28 kB must not be copied through a socket. The limit is `Payload.heapLimit`;
+// a small payload becomes shareable when a descriptor is asked for (`shareable()`). Most never need one, and on their
+// way to the disk a memfd would cost four system calls for nothing, one of them a mapping to look at it.
 
 internal import CLinux
 import Glibc
@@ -59,9 +58,8 @@ package struct Payload: Sendable {
     }
   }
 
-  /// This payload, or a copy of it in a sealed memfd when it is not in one yet.
-  ///
-  /// A copy that is to be kept for long is not made with one of the last descriptors.
+  /// This payload, or a copy of it in a sealed memfd when it is not in one yet. A copy that is to be kept for long is
+  /// not made with one of the last descriptors.
   package func shareable(toKeep isKept: Bool = false) throws(SystemFailure) -> Payload {
     guard case .heap(let bytes) = place else { return self }
     var writer = isKept ? try MemoryWriter.toKeep() : try MemoryWriter()
@@ -69,18 +67,15 @@ package struct Payload: Sendable {
     return Payload(sealed: try writer.seal())
   }
 
-  /// A new read-only description of the memfd, with an offset of its own.
-  ///
-  /// Every receiver gets one, because receivers that share a description share its offset too.
+  /// A new read-only description of the memfd, with an offset of its own. Every receiver gets one, because receivers
+  /// that share a description share its offset too.
   package func openReadOnly() throws(SystemFailure) -> FileDescriptor {
     guard let memory else { return try shareable().openReadOnly() }
     return try memory.reopen()
   }
-}
 
-// MARK: From one process to the next
+  // MARK: From one process to the next
 
-extension Payload {
   /// Takes over the memfd of another process; nil unless it is sealed against every change.
   package static func adopt(_ descriptor: consuming FileDescriptor) -> Payload? {
     SealedMemory(adopting: descriptor).map { Payload(sealed: $0) }
@@ -97,11 +92,9 @@ extension Payload {
 
   /// The descriptor of the memfd, to be sent to another process; nil for bytes on the heap.
   package var descriptor: CInt? { memory?.number }
-}
 
-// MARK: The last descriptors
+  // MARK: The last descriptors
 
-extension Payload {
   /// Whether it holds one of the last descriptors, which are reserved for clients, downloads and files.
   package var takesReserve: Bool { memory.map { OpenFiles.isReserve($0.number) } ?? false }
 
@@ -112,11 +105,9 @@ extension Payload {
     if let moved = memory.renumbered(), !OpenFiles.isReserve(moved.number) { return Payload(sealed: moved) }
     return count <= Self.heapLimit ? Payload(bytes) : self
   }
-}
 
-// MARK: Files
+  // MARK: Files
 
-extension Payload {
   /// Writes the bytes at the file's offset; those in a memfd are copied within the kernel.
   package func copy(to file: borrowing FileDescriptor) throws(SystemFailure) {
     switch place {
@@ -127,9 +118,8 @@ extension Payload {
     }
   }
 
-  /// Reads a whole file of exactly `count` bytes; nil when it has fewer or more.
-  ///
-  /// The caller has checked that `count` bytes of memory may be taken.
+  /// Reads a whole file of exactly `count` bytes; nil when it has fewer or more. The caller has checked that `count`
+  /// bytes of memory may be taken.
   package static func read(_ file: borrowing FileDescriptor, count: Int) throws(SystemFailure) -> Payload? {
     guard count >= 0, try file.ends(at: count) else { return nil }
     // Without a descriptor the bytes go to the heap: a picture that must be copied is better than none.
@@ -140,9 +130,7 @@ extension Payload {
     guard try writer.append(file, limit: count) == count else { return nil }
     return Payload(sealed: try writer.seal())
   }
-}
 
-extension Payload {
   /// Reads a whole file of `count` bytes to the heap without ever waiting for the disk; nil where that
   /// is not possible.
   package static func readAtHand(_ file: borrowing FileDescriptor, count: Int) -> Payload? {
@@ -200,10 +188,8 @@ package struct PayloadWriter: ~Copyable {
   }
 }
 
-/// Collects many bodies in one memfd, one after the other.
-///
-/// It goes to the service manager's descriptor store: five hundred single descriptors would cost the
-/// manager a hundred thousand comparisons.
+/// Collects many bodies in one memfd, one after the other. It goes to the service manager's descriptor store: five
+/// hundred single descriptors would cost the manager a hundred thousand comparisons.
 package struct PayloadPack: ~Copyable {
   private var memory: MemoryWriter?
   private var count = 0

@@ -84,9 +84,7 @@ struct MemoryWriter: ~Copyable {
   private var count = 0
 
   init() throws(SystemFailure) {
-    let number = unsafe linux_memfd("imgd")
-    guard number >= 0 else { throw SystemFailure("memfd_create") }
-    descriptor = FileDescriptor(owning: number)
+    descriptor = try FileDescriptor(returned: unsafe linux_memfd("imgd"), by: "memfd_create")
   }
 
   /// A memfd that is kept for long, and so must not take one of the last descriptors.
@@ -139,11 +137,9 @@ struct MemoryWriter: ~Copyable {
   /// Memory full of zeros; `count` must be positive.
   package init(count: Int) throws(SystemFailure) {
     precondition(count > 0, "memory of no bytes cannot be mapped")
-    let number = unsafe linux_memfd("imgd")
-    guard number >= 0 else { throw SystemFailure("memfd_create") }
-    let descriptor = FileDescriptor(owning: number)
-    guard ftruncate(number, count) == 0 else { throw SystemFailure("ftruncate", "a memfd") }
-    let mapping = try Mapping(of: number, count: count)
+    let descriptor = try FileDescriptor(returned: unsafe linux_memfd("imgd"), by: "memfd_create")
+    guard ftruncate(descriptor.number, count) == 0 else { throw SystemFailure("ftruncate", "a memfd") }
+    let mapping = try Mapping(of: descriptor.number, count: count)
     self.descriptor = descriptor
     self.mapping = mapping
   }
@@ -184,9 +180,8 @@ struct MemoryWriter: ~Copyable {
 
 // Public and frozen, because otherwise Embedded Swift does not find the deinit from another module.
 
-/// Bytes of another process's memfd or file in the address space, for reading only.
-///
-/// The descriptor is not kept: the mapping alone keeps the bytes.
+/// Bytes of another process's memfd or file in the address space, for reading only. The descriptor is not kept: the
+/// mapping alone keeps the bytes.
 @safe @frozen public struct ReceivedMemory: ~Copyable, @unchecked Sendable {
   // Unchecked: the bytes are only read, and the pointer is private.
   private let start: UnsafeRawPointer?

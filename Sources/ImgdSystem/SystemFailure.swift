@@ -1,9 +1,7 @@
 import Glibc
 
-/// A failed system call from which the caller alone cannot recover.
-///
-/// It is passed up to the caller that started the work; its text names the call, the subject of the
-/// call and the system's reason.
+/// A failed system call from which the caller alone cannot recover. It is passed up to the caller that started the
+/// work; its text names the call, the subject of the call and the system's reason.
 package struct SystemFailure: Error, CustomStringConvertible {
   package let call: String
   package let subject: String

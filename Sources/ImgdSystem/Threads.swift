@@ -43,10 +43,8 @@ private func runThread(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawP
   return nil
 }
 
-/// A thread that runs one loop.
-///
-/// `build` runs on the new thread, makes everything that lives there, and returns the one value that
-/// other threads may use to reach it, such as a mailbox. The caller waits for that value.
+/// A thread that runs one loop. `build` runs on the new thread, makes everything that lives there, and returns the
+/// one value that other threads may use to reach it, such as a mailbox. The caller waits for that value.
 package final class LoopThread: Sendable {
   private let thread: Thread
 
@@ -109,34 +107,22 @@ package final class WorkerThread<Tool> {
   /// Jobs whose outcomes have not arrived on the loop yet.
   package var pending: Int { continuations.count }
 
-  /// Runs `job` on the thread and then `then` on the loop, with the job's outcome.
-  ///
-  /// After `stop` neither of the two will run.
+  /// Runs `job` on the thread and then `then` on the loop, with the job's outcome. After `stop` neither of the two
+  /// will run.
   package func submit<Outcome: Sendable>(
     _ job: @escaping @Sendable (Tool) -> Outcome, then: @escaping (Outcome) -> Void = { _ in }
   ) {
     guard !isStopped else { return }
-    let (slot, finish) = continuations.expect(then)
-    queue.signal {
-      $0.jobs.append { tool in
-        slot.put(job(tool))
-        finish()
-      }
-    }
+    let finish = continuations.expect(then)
+    queue.signal { $0.jobs.append { tool in finish(job(tool)) } }
   }
 
-  /// Calls `answered` on the loop as soon as the thread has finished its present job.
-  ///
-  /// The question goes before all waiting jobs, so a long queue does not delay the answer.
+  /// Calls `answered` on the loop as soon as the thread has finished its present job. The question goes before all
+  /// waiting jobs, so a long queue does not delay the answer.
   package func askForLife(then answered: @escaping () -> Void) {
     guard !isStopped else { return }
-    let (slot, finish) = continuations.expect { (_: Bool) in answered() }
-    queue.signal {
-      $0.questions.append { _ in
-        slot.put(true)
-        finish()
-      }
-    }
+    let finish = continuations.expect { (_: Bool) in answered() }
+    queue.signal { $0.questions.append { _ in finish(true) } }
   }
 
   /// Waits until all jobs are done, and ends the thread; outcomes still on their way are dropped.
@@ -175,19 +161,9 @@ struct JobQueue<Job: Sendable>: Sendable {
   }
 }
 
-/// Closures on a loop that wait for outcomes from other threads.
-///
-/// Such a closure need not be Sendable and never leaves its loop: it is kept under a ticket until the
-/// job has put its outcome into the slot that the two share.
+/// Closures on a loop that wait for outcomes from other threads. Such a closure need not be Sendable and never leaves
+/// its loop: it is kept under a ticket until the job has put its outcome into the slot that the two share.
 final class Continuations {
-  /// Holds an outcome on its way from one thread to the other.
-  final class Slot<Outcome: Sendable>: Sendable {
-    private let content = Locked<Outcome?>(nil)
-
-    func put(_ outcome: Outcome) { content.withLock { $0 = .some(outcome) } }
-    fileprivate func take() -> Outcome? { content.withLock { $0.take() } }
-  }
-
   /// Also referenced by the loop's mailbox, which may outlive this object.
   private final class Table { var waiting: [UInt64: () -> Void] = [:] }
 
@@ -201,14 +177,15 @@ final class Continuations {
 
   var count: Int { table.waiting.count }
 
-  /// A slot for an outcome, and the function to call, on any thread, when the outcome is there.
-  func expect<Outcome: Sendable>(_ then: @escaping (Outcome) -> Void) -> (
-    slot: Slot<Outcome>, finish: @Sendable () -> Void
-  ) {
+  /// The function to call with the outcome, on any thread, when it is there.
+  func expect<Outcome: Sendable>(_ then: @escaping (Outcome) -> Void) -> @Sendable (Outcome) -> Void {
     lastTicket += 1
-    let (ticket, finished, slot) = (lastTicket, finished, Slot<Outcome>())
-    table.waiting[ticket] = { if let outcome = slot.take() { then(outcome) } }
-    return (slot, { finished.post(ticket) })
+    let (ticket, finished, slot) = (lastTicket, finished, Locked<Outcome?>(nil))
+    table.waiting[ticket] = { if let outcome = slot.withLock({ $0.take() }) { then(outcome) } }
+    return { outcome in
+      slot.withLock { $0 = .some(outcome) }
+      finished.post(ticket)
+    }
   }
 
   /// Forgets the waiting closures; later outcomes are ignored.

@@ -66,10 +66,9 @@ package struct FieldScanner {
     return index > start ? String(decoding: bytes[start..<index], as: UTF8.self) : nil
   }
 
-  /// Takes a quoted string, and returns its content with the escapes resolved.
-  ///
-  /// Nil for a string that never ends: only its opening quote is skipped, and from there on quotes mean
-  /// nothing, so that no sender hides a directive behind one.
+  /// Takes a quoted string, and returns its content with the escapes resolved. Nil for a string that never ends: only
+  /// its opening quote is skipped, and from there on quotes mean nothing, so that no sender hides a directive behind
+  /// one.
   package mutating func takeQuoted() -> String? {
     guard takeByte(UInt8(ascii: "\"")), !isTorn else { return nil }
     let start = index
@@ -154,10 +153,8 @@ private func isTokenByte(_ byte: UInt8) -> Bool {
   return digit < 10 ? Int(digit) : nil
 }
 
-/// Looks for an entity tag in the lists of If-None-Match and If-Match (RFC 9110, 8.8.3, 13.1).
-///
-/// The part between the quotes is compared byte for byte. It has no escapes, so that `"\"` is a whole tag, and
-/// commas in it mean nothing.
+/// Looks for an entity tag in the lists of If-None-Match and If-Match (RFC 9110, 8.8.3, 13.1). The part between the
+/// quotes is compared byte for byte. It has no escapes, so that `"\"` is a whole tag, and commas in it mean nothing.
 package struct EntityTag {
   private let opaque: ArraySlice<UInt8>
   private let isWeak: Bool

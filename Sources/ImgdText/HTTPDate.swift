@@ -1,9 +1,8 @@
 import Glibc
 
-/// Reads the dates of HTTP, all three forms (RFC 9110, 5.6.7), without a locale and without a time zone.
-///
-/// Letters count in either case (RFC 9111, 4.2). Everything else must follow the grammar: reading what is
-/// only nearly a date would be a guess, and what should end on that date might be shown for too long.
+/// Reads the dates of HTTP, all three forms (RFC 9110, 5.6.7), without a locale and without a time zone. Letters
+/// count in either case (RFC 9111, 4.2). Everything else must follow the grammar: reading what is only nearly a date
+/// would be a guess, and what should end on that date might be shown for too long.
 package enum HTTPDate {
   private static let months = words("jan feb mar apr may jun jul aug sep oct nov dec")
   private static let shortDays = words("mon tue wed thu fri sat sun")
@@ -13,10 +12,8 @@ package enum HTTPDate {
     text.utf8.split(separator: UInt8(ascii: " ")).map { Array($0) }
   }
 
-  /// Seconds since 1970, or nil for anything that is not a date.
-  ///
-  /// `now` settles the century of the form with two digits for the year: a date that seems to lie
-  /// more than fifty years ahead lies in the past.
+  /// Seconds since 1970, or nil for anything that is not a date. `now` settles the century of the form with two
+  /// digits for the year: a date that seems to lie more than fifty years ahead lies in the past.
   package static func parse(_ text: String, now: Int64) -> Int64? {
     if let seconds = secondsOfUsualForm(text) { return seconds }
     var scanner = FieldScanner(text)
@@ -103,19 +100,17 @@ package enum HTTPDate {
     let leapDays = year / 4 - year / 100 + year / 400
     return year * 365 + leapDays + daysBeforeMonth + day - 1 - 719_468
   }
-}
 
-/// The form that nearly all origins send, `Sun, 06 Nov 1994 08:49:37 GMT`: every picture comes with two or
-/// three such dates, which are read several times and written whenever its fields are.
-extension HTTPDate {
+  // MARK: The form that nearly all origins send
+
+  // Every picture comes with two or three such dates, which are read several times and written whenever its fields are.
+
   private static let template = Array("Sun, 06 Nov 1994 08:49:37 GMT".utf8)
   private static let days = Array("SunMonTueWedThuFriSat".utf8)
   private static let monthNames = Array("JanFebMarAprMayJunJulAugSepOctNovDec".utf8)
 
   /// Where the parts of the form begin.
   private enum Place { static let (weekday, day, month, year, hour, minute, second) = (0, 5, 8, 12, 17, 20, 23) }
-
-  // MARK: Writing
 
   /// Writes a moment in this form.
   package static func text(_ seconds: Int64) -> String {
@@ -136,7 +131,6 @@ extension HTTPDate {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// Writes two digits.
   private static func put(_ number: Int32, _ text: inout [UInt8], at place: Int) {
     text[place] = UInt8(ascii: "0") + UInt8(number / 10 % 10)
     text[place + 1] = UInt8(ascii: "0") + UInt8(number % 10)
@@ -146,8 +140,6 @@ extension HTTPDate {
   private static func put(_ names: [UInt8], _ index: Int32, _ text: inout [UInt8], at place: Int) {
     for offset in 0..<3 { text[place + offset] = names[3 * Int(index) + offset] }
   }
-
-  // MARK: Reading
 
   /// The seconds since 1970 of a date that is exactly as `text` would write it; nil for anything else.
   package static func secondsOfUsualForm(_ text: String) -> Int64? {
@@ -161,7 +153,6 @@ extension HTTPDate {
     return seconds
   }
 
-  /// Whether all bytes between the parts are as they should be.
   private static func hasMarks(_ bytes: Span<UInt8>) -> Bool {
     for place in [3, 4, 7, 11, 16, 19, 22, 25, 26, 27, 28] where bytes[place] != template[place] { return false }
     return true

@@ -4,10 +4,8 @@ package func alternatives(_ words: [String]) -> String {
   return words.dropLast().joined(separator: ", ") + " or " + last
 }
 
-/// The name most similar to a mistyped word; nil when none is similar.
-///
-/// Similar means at most a third of the word's letters changed, added, dropped or swapped; case is
-/// ignored.
+/// The name most similar to a mistyped word; nil when none is similar. Similar means at most a third of the word's
+/// letters changed, added, dropped or swapped; case is ignored.
 package func nearestName(to word: String, among names: [String]) -> String? {
   // A much longer word is no typing mistake, and the comparison costs the square of its length.
   guard word.utf8.count <= 64 else { return nil }
@@ -38,10 +36,9 @@ private func editDistance(_ left: [Character], _ right: [Character]) -> Int {
   return row[right.count]
 }
 
-/// A text without the user name and the password of a URL in it, for messages and logs: `http://…@host`.
-///
-/// A password may hold any character, and a mistyped URL may have no scheme: so everything before the last
-/// `@` is left out, except a scheme in front. It is better to show too little than part of a password.
+/// A text without the user name and the password of a URL in it, for messages and logs: `http://…@host`. A password
+/// may hold any character, and a mistyped URL may have no scheme: so everything before the last `@` is left out,
+/// except a scheme in front. It is better to show too little than part of a password.
 package func withoutUserInfo(_ text: Substring) -> String {
   guard let end = text.utf8.lastIndex(of: UInt8(ascii: "@")) else { return String(text) }
   return scheme(of: text[..<end]) + "…" + text[end...]

@@ -1,8 +1,7 @@
 // Fetches URLs on a thread of its own.
 //
-// Connecting, TLS and certificates take milliseconds, which must not delay requests for cached
-// pictures. So all network access is on one thread with one loop, and only values cross: orders go
-// in, events come out. On that thread
+// Connecting, TLS and certificates take milliseconds, which must not delay requests for cached pictures. So all
+// network access is on one thread with one loop, and only values cross: orders go in, events come out. On that thread
 //
 //   TransferTable  holds the transfers by serial,
 //   Transfer       carries out one order: hops, retries, the deadline,
@@ -24,12 +23,6 @@ package final class TransferEngine: Sendable {
   private let mailbox: Mailbox<TransferMessage>
   private let count: HoldingsCount
 
-  private init(thread: LoopThread, mailbox: Mailbox<TransferMessage>, count: HoldingsCount) {
-    self.thread = thread
-    self.mailbox = mailbox
-    self.count = count
-  }
-
   /// curl is initialised once for the process, and never cleaned up.
   private static let isCurlReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
@@ -37,24 +30,24 @@ package final class TransferEngine: Sendable {
   package static func start(settings: TransferSettings, report: @escaping @Sendable (TransferEvent) -> Void)
     throws(SystemFailure) -> TransferEngine
   {
-    try start(settings: settings, lookUp: NameAnswer.fromSystem, report: report)
+    try TransferEngine(settings: settings, lookUp: NameAnswer.fromSystem, report: report)
   }
 
   /// Starts an engine whose names are looked up by `lookUp`, on threads of its own.
-  static func start(
+  init(
     settings: TransferSettings, lookUp: @escaping @Sendable (String) -> NameAnswer,
     report: @escaping @Sendable (TransferEvent) -> Void
-  ) throws(SystemFailure) -> TransferEngine {
-    guard isCurlReady else { throw SystemFailure("curl_global_init", errno: ENOMEM) }
+  ) throws(SystemFailure) {
+    guard Self.isCurlReady else { throw SystemFailure("curl_global_init", errno: ENOMEM) }
     let count = HoldingsCount()
-    let (thread, mailbox) = try LoopThread.start(name: "imgd-transfer") {
+    self.count = count
+    (thread, mailbox) = try LoopThread.start(name: "imgd-transfer") {
       (loop: EventLoop) throws(SystemFailure) -> Mailbox<TransferMessage> in
       let table = try TransferTable(
         loop: loop, settings: settings, names: NameResolver(loop: loop, count: count, lookUp: lookUp), count: count,
         report: report)
       return try loop.makeMailbox { message in table.receive(message) }
     }
-    return TransferEngine(thread: thread, mailbox: mailbox, count: count)
   }
 
   /// Begins a transfer; all its events carry the order's serial.
@@ -87,7 +80,6 @@ package final class TransferEngine: Sendable {
   }
 }
 
-/// The messages of other threads to the transfer thread.
 enum TransferMessage: Sendable {
   case begin(TransferOrder)
   case adjust(serial: UInt64, maxBytes: Int, deadline: Duration)
@@ -133,37 +125,31 @@ final class TransferTable {
 
   func receive(_ message: TransferMessage) {
     switch message {
-    case .begin(let order): begin(order)
+    case .begin(let order):
+      precondition(transfers[order.serial] == nil, "a serial names one transfer")
+      let transfer = Transfer(order, settings: settings, table: self)
+      transfers[order.serial] = transfer
+      transfer.begin()
     case .adjust(let serial, let maxBytes, let deadline):
       transfers[serial]?.adjust(maxBytes: maxBytes, deadline: deadline)
     case .abort(let serial): transfers.removeValue(forKey: serial)?.close()
     case .apply(let settings): apply(settings)
     case .dropPartials: partials.removeAll()
     case .askForLife(let answer): answer()
-    case .stop: stop()
+    case .stop:
+      for transfer in transfers.values { transfer.close() }
+      transfers.removeAll()
+      partials.removeAll()
+      idleHandles.removeAll()
+      names.close()
+      multi.close()
+      loop.stop()
     }
-  }
-
-  private func begin(_ order: TransferOrder) {
-    precondition(transfers[order.serial] == nil, "a serial names one transfer")
-    let transfer = Transfer(order, settings: settings, table: self)
-    transfers[order.serial] = transfer
-    transfer.begin()
   }
 
   private func apply(_ settings: TransferSettings) {
     self.settings = settings
     multi.keepConnections(settings.maxConnections)
-  }
-
-  private func stop() {
-    for transfer in transfers.values { transfer.close() }
-    transfers.removeAll()
-    partials.removeAll()
-    idleHandles.removeAll()
-    names.close()
-    multi.close()
-    loop.stop()
   }
 
   /// Removes a transfer and reports its outcome, as its last event.
@@ -201,8 +187,6 @@ package struct TransferHoldings: Sendable, Equatable {
   package var connections = 0
   /// Names that are being looked up, each on a thread.
   package var lookups = 0
-
-  package init() {}
 }
 
 /// The holdings, kept up to date by the transfer thread and read by any other without waiting.
@@ -223,12 +207,8 @@ final class HoldingsCount: Sendable {
   let lookups = Gauge()
 
   var all: TransferHoldings {
-    var all = TransferHoldings()
-    all.bodies = bodies.value
-    all.partials = partials.value
-    all.idleHandles = idleHandles.value
-    all.connections = connections.value
-    all.lookups = lookups.value
-    return all
+    TransferHoldings(
+      bodies: bodies.value, partials: partials.value, idleHandles: idleHandles.value, connections: connections.value,
+      lookups: lookups.value)
   }
 }

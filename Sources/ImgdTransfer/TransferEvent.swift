@@ -2,11 +2,9 @@ package import ImgdSystem
 
 /// An event of a transfer. The last one is always `finished`, unless the transfer is aborted.
 package enum TransferEvent: Sendable {
-  /// The headers of the final response have arrived. `expected` is nil when the origin does not state
-  /// the length of the body, or sends it encoded. Repeated when a body that broke off is fetched from
-  /// its start again, but not when it is continued: progress then goes on over the whole body.
-  ///
-  /// Left out when the whole body has arrived with them.
+  /// The headers of the final response have arrived. `expected` is nil when the origin does not state the length of
+  /// the body, or sends it encoded. Repeated when a body that broke off is fetched from its start again, but not when
+  /// it is continued: progress then goes on over the whole body. Left out when the whole body has arrived with them.
   case headers(serial: UInt64, expected: Int?)
   /// At most ten per second; the final count comes with the outcome.
   case progress(serial: UInt64, received: Int, expected: Int?)
@@ -35,14 +33,6 @@ package struct TransferResult: Sendable {
 
   /// The size of the body, decoded.
   package var bytesReceived: Int { payload.count }
-
-  package init(payload: Payload, head: ResponseHead, retries: Int, resumedFrom: Int = 0, expected: Int?) {
-    self.payload = payload
-    self.head = head
-    self.retries = retries
-    self.resumedFrom = resumedFrom
-    self.expected = expected
-  }
 }
 
 /// A redirect, which the engine reports and does not follow.
@@ -54,13 +44,6 @@ package struct TransferRedirect: Sendable {
   package let isFromPublicAddress: Bool
   /// The number of failed attempts before.
   package let retries: Int
-
-  package init(head: ResponseHead, target: String, isFromPublicAddress: Bool, retries: Int) {
-    self.head = head
-    self.target = target
-    self.isFromPublicAddress = isFromPublicAddress
-    self.retries = retries
-  }
 }
 
 /// The head of the final response.
@@ -107,8 +90,7 @@ package struct TransferFailure: Error, Sendable {
   package var expected: Int?
   /// The bytes that arrived.
   package var received: Int?
-  /// The delay that the origin asked for with `Retry-After`. If it is longer than a second, the engine
-  /// has not made another attempt.
+  /// The delay that the origin asked for with `Retry-After`; the engine waits for no more than a second.
   package var retryAfter: Duration?
   /// The final response, when `kind` is `httpStatus` or `emptyBody`.
   package var head: ResponseHead?
@@ -134,7 +116,6 @@ package struct TransferFailure: Error, Sendable {
 
   package var status: Int? { head?.status }
 
-  /// Whether a status is about the moment rather than the thing that was asked for: the same
-  /// request may succeed when it is made again soon.
+  /// Whether a status is about the moment, so that the same request may succeed when it is made again soon.
   package static func isTransient(status: Int) -> Bool { [408, 425, 429, 500, 502, 503, 504].contains(status) }
 }

@@ -12,8 +12,7 @@ package struct TransferOrder: Sendable {
   package var maxBytes: Int
   /// The limit for everything together: attempts and the pauses between them.
   package var deadline: Duration
-  /// Whether a body that breaks off may be kept for a later transfer, and this one may continue such a
-  /// body.
+  /// Whether a body that breaks off may be kept for a later transfer, and this one may continue such a body.
   package var keepsPartial: Bool
   /// The user for whom the name is looked up, where users take turns.
   package var uid: UInt32
@@ -37,12 +36,11 @@ package struct TransferOrder: Sendable {
   }
 
   /// Whether the request is conditional, so that 304 is a valid answer.
-  var isConditional: Bool { headers.contains { Self.conditions.contains($0.name.lowercased()) } }
+  var isConditional: Bool {
+    headers.contains { ["if-none-match", "if-modified-since"].contains($0.name.lowercased()) }
+  }
 
-  private static let conditions: Set<String> = ["if-none-match", "if-modified-since"]
-
-  /// Whether the body may be assembled from parts: not when the order has conditions or a range of its
-  /// own, nor when the response may not be stored.
+  /// Whether the body may be assembled from parts: not with conditions or a range, nor when it may not be stored.
   var isResumable: Bool {
     !headers.contains { field in
       let name = field.name.lowercased()
@@ -64,7 +62,6 @@ package enum TransferPhase: UInt8, Sendable, CaseIterable, Comparable {
   case tls
   /// The head of the answer: the request has been sent.
   case firstByte
-  /// The rest of the body.
   case body
 
   package static func < (left: TransferPhase, right: TransferPhase) -> Bool { left.rawValue < right.rawValue }
@@ -94,13 +91,11 @@ package enum TransferPhase: UInt8, Sendable, CaseIterable, Comparable {
   }
 }
 
-/// The present phase of one transfer, which the engine writes and any thread may read.
-///
-/// After a redirect, and in another attempt, phases begin again. A pause between two attempts counts
-/// towards the phase in which the first one failed.
+/// The present phase of one transfer, which the engine writes and any thread may read. After a redirect, and in
+/// another attempt, phases begin again. A pause between two attempts counts towards the phase in which the first one
+/// failed.
 package final class PhaseCell: Sendable {
-  private static let none = UInt8.max
-  private let value = Atomic(PhaseCell.none)
+  private let value = Atomic(UInt8.max)
 
   package init() {}
 

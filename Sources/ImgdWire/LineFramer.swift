@@ -84,7 +84,6 @@ package struct LineFramer: Sendable {
 }
 
 extension LineFramer {
-  /// Passes on the lines of a chunk while nothing is kept.
   private mutating func cutChunk(_ chunk: Span<UInt8>, _ take: (borrowing Finding) -> Flow) {
     let (end, flow) = cut(chunk, from: 0, take)
     let rest = chunk.extracting(end..<chunk.count)
@@ -149,7 +148,8 @@ extension LineFramer {
     return nil
   }
 
-  @inline(__always) private static func newline(in chunk: Span<UInt8>, from start: Int) -> Int? {
+  /// The place of the first newline after some bytes.
+  @inline(__always) package static func newline(in chunk: Span<UInt8>, from start: Int) -> Int? {
     guard start < chunk.count else { return nil }
     // memchr stays within the buffer, which lives while the span is borrowed.
     return unsafe chunk.withUnsafeBufferPointer { buffer in

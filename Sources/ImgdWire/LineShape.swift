@@ -41,6 +41,8 @@ package final class LineShape: Sendable {
   private let back: Steps
   /// How a hit of such a line is shown.
   package let showing: FetchRequest.Showing
+  /// The form in which such a line wants the picture.
+  package let form: PictureForm
 
   /// Learns from a line; nil for one that is not a fetch, or is written in an unusual way.
   package init?(_ line: Span<UInt8>) {
@@ -74,11 +76,12 @@ package final class LineShape: Sendable {
     }
     (self.front, self.back) = (front, back)
     showing = request.showing
+    form = request.form
     guard bytes.count <= Self.longest, self.parts(of: line) == parts else { return nil }
   }
 
   /// The bytes of memory that the shape takes.
-  package var cost: Int { fixed.count + 384 }
+  package var cost: Int { fixed.count + 432 }
 
   /// The varying parts of a line of this shape; nil for any other line.
   package func parts(of line: Span<UInt8>) -> Parts? {

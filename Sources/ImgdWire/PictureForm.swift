@@ -56,7 +56,6 @@ package struct PictureForm: Hashable, Sendable {
 extension PictureForm.Box {
   /// Why some values make no box.
   package enum Problem {
-    /// It has neither a width nor a height.
     case noSide
     /// A side may be left open only where the picture is contained.
     case openSide
@@ -100,49 +99,35 @@ package enum OutputFormat: String, CaseIterable, Sendable { case original, jpeg,
 /// The frames of an animation that another form of it keeps.
 package enum FrameChoice: String, CaseIterable, Sendable { case all, first }
 
-/// Reads the members of `resize`.
-struct BoxParser {
-  private var width: Int?
-  private var height: Int?
-  private var fit = PictureForm.Fit.contain
-  private var enlarge = false
-  private var crop: PictureForm.Crop?
-  private var linear = false
-
+enum BoxParser {
   /// The box of another form; nil when the request has none.
   static func box(_ fields: RequestFields, in line: Span<UInt8>) throws(WireError) -> PictureForm.Box? {
     guard fields.present.contains(.resize) else { return nil }
     guard let members = fields.container(.resize)?.object else {
       throw fields.wrong(.resize, .text("an object with \(names.joined(separator: ", "))"), in: line)
     }
-    var parser = BoxParser()
-    for member in members { try parser.read(member) }
-    return try parser.box()
-  }
-
-  private mutating func read(_ member: JSONValue.Member) throws(WireError) {
-    switch member.name {
-    case "width": width = try Self.side(member)
-    case "height": height = try Self.side(member)
-    case "fit": fit = try Self.word(member)
-    case "crop": crop = try Self.word(member)
-    case "enlarge": enlarge = try Self.flag(member)
-    case "linear": linear = try Self.flag(member)
-    case let name where name.utf8.starts(with: "x_".utf8): break
-    case let name: throw Self.unknown(name)
+    var crop: PictureForm.Crop?
+    var box = PictureForm.Box(width: nil, height: nil)
+    for member in members {
+      switch member.name {
+      case "width": box.width = try side(member)
+      case "height": box.height = try side(member)
+      case "fit": box.fit = try word(member)
+      case "crop": crop = try word(member)
+      case "enlarge": box.enlarge = try flag(member)
+      case "linear": box.linear = try flag(member)
+      case let name where name.utf8.starts(with: "x_".utf8): break
+      case let name: throw .unknownField(name, of: "resize", path: "resize.", known: names)
+      }
     }
-  }
-
-  private func box() throws(WireError) -> PictureForm.Box {
-    switch PictureForm.Box.problem(width: width, height: height, fit: fit, crop: crop) {
+    box.crop = crop ?? .centre
+    switch PictureForm.Box.problem(width: box.width, height: box.height, fit: box.fit, crop: crop) {
     case .noSide: throw .field(.resize, "\"resize\" needs \"width\", \"height\" or both")
     case .openSide:
-      throw .field(.resize, "\"resize\" needs both \"width\" and \"height\" where \"fit\" is \"\(fit.rawValue)\"")
+      throw .field(.resize, "\"resize\" needs both \"width\" and \"height\" where \"fit\" is \"\(box.fit.rawValue)\"")
     case .needlessCrop: throw .field(.resize, "\"resize.crop\" is only for \"fit\":\"cover\"")
-    case nil: break
+    case nil: return box
     }
-    return PictureForm.Box(
-      width: width, height: height, fit: fit, crop: crop ?? .centre, enlarge: enlarge, linear: linear)
   }
 
   private static let names = ["width", "height", "fit", "crop", "enlarge", "linear"]
@@ -170,9 +155,5 @@ struct BoxParser {
 
   private static func wrong(_ member: JSONValue.Member, _ wanted: WantedValue) -> WireError {
     .field(.resize, wanted.complaint(about: "resize.\(member.name)", sent: SentValue(member.value)))
-  }
-
-  private static func unknown(_ name: String) -> WireError {
-    .unknownField(name, of: "resize", path: "resize.", known: names)
   }
 }

@@ -1,6 +1,4 @@
-/// The stable error codes of the protocol.
-///
-/// Each comment says the cause and what a client does next.
+/// The stable error codes of the protocol. Each comment says the cause and what a client does next.
 package enum ReplyCode: String, CaseIterable, Sendable {
   // MARK: The request
 

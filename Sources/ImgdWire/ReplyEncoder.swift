@@ -84,21 +84,33 @@ package enum FetchLine {
     fields.isEmpty ? Array("}\n".utf8) : Array(",".utf8) + fields + Array("}\n".utf8)
   }
 
-  /// Appends a line, all parts of which are encoded except the numbers: the id, empty for none; the fields before the
-  /// numbers, without commas around them; and the rest of the line.
-  package static func append(
-    to bytes: inout [UInt8], id: Span<UInt8>, _ numbers: Numbers, facts: Span<UInt8>, ending: Span<UInt8>
-  ) {
-    let capacity = frame + id.count + facts.count + ending.count
+  /// The encoded parts of a line: the fields before the numbers, without commas around them; further fields, each with
+  /// a comma before it; and the rest of the line.
+  package struct Parts {
+    package let facts: [UInt8]
+    package let details: [UInt8]
+    package let ending: [UInt8]
+
+    package init(facts: [UInt8], details: [UInt8] = [], ending: [UInt8]) {
+      self.facts = facts
+      self.details = details
+      self.ending = ending
+    }
+  }
+
+  /// Appends a line, all parts of which are encoded except the numbers; the id is empty for none.
+  package static func append(to bytes: inout [UInt8], id: Span<UInt8>, _ numbers: Numbers, _ parts: Parts) {
+    let capacity = frame + id.count + parts.facts.count + parts.details.count + parts.ending.count
     bytes.append(addingCapacity: capacity) { (room: inout OutputSpan<UInt8>) in
       // The cursor stays within the requested capacity and does not outlive the call.
       unsafe room.withUnsafeMutableBufferPointer { buffer, count in
         guard let start = buffer.baseAddress else { return }
         var cursor = unsafe LineCursor(next: start)
         unsafe cursor.beginning(id: id, numbers.receipt)
-        unsafe cursor.bytes(facts)
+        unsafe cursor.bytes(parts.facts.span)
         unsafe cursor.ages(of: numbers)
-        unsafe cursor.bytes(ending)
+        unsafe cursor.bytes(parts.details.span)
+        unsafe cursor.bytes(parts.ending.span)
         unsafe count = cursor.next - start
       }
     }

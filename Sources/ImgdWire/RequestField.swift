@@ -17,51 +17,16 @@ enum RequestField: UInt8, CaseIterable, Sendable {
   }
 
   /// The name on the wire.
-  var name: String {
-    switch self {
-    case .cmd: "cmd"
-    case .id: "id"
-    case .url: "url"
-    case .receipt: "receipt"
-    case .deliver: "deliver"
-    case .identifier: "identifier"
-    case .cache: "cache"
-    case .progress: "progress"
-    case .slot: "slot"
-    case .tags: "tags"
-    case .headers: "headers"
-    case .store: "store"
-    case .resize: "resize"
-    case .format: "format"
-    case .priority: "priority"
-    case .events: "events"
-    case .wait: "wait"
-    case .detach: "detach"
-    case .timeoutMilliseconds: "timeout_ms"
-    case .maxBytes: "max_bytes"
-    case .ttl: "ttl"
-    case .http: "http"
-    case .quality: "quality"
-    case .frames: "frames"
-    case .describe: "describe"
-    case .share: "share"
-    case .tag: "tag"
-    case .all: "all"
-    case .tier: "tier"
-    case .prefix: "prefix"
-    case .host: "host"
-    case .olderThan: "older_than"
-    case .unusedFor: "unused_for"
-    case .expired: "expired"
-    case .soft: "soft"
-    case .limit: "limit"
-    case .cursor: "cursor"
-    }
-  }
-}
+  var name: String { Self.names[Int(rawValue)] }
 
-extension RequestField {
-  /// The unit of a number that has one.
+  /// In the order of the cases.
+  private static let names = [
+    "cmd", "id", "url", "receipt", "deliver", "identifier", "cache", "progress", "slot", "tags", "headers",
+    "store", "resize", "format", "priority", "events", "wait", "detach", "timeout_ms", "max_bytes",
+    "ttl", "http", "quality", "frames", "describe", "share", "tag", "all", "tier", "prefix", "host",
+    "older_than", "unused_for", "expired", "soft", "limit", "cursor",
+  ]
+
   var unit: String? {
     switch self {
     case .timeoutMilliseconds: "milliseconds"
@@ -72,7 +37,6 @@ extension RequestField {
   }
 }
 
-/// A set of fields.
 struct FieldSet: OptionSet, Sendable {
   let rawValue: UInt64
 
@@ -84,7 +48,6 @@ struct FieldSet: OptionSet, Sendable {
 
   init(_ fields: [RequestField]) { rawValue = fields.reduce(0) { $0 | FieldSet($1).rawValue } }
 
-  /// The fields in the order of their declaration.
   var fields: [RequestField] { RequestField.allCases.filter(contains) }
 }
 
@@ -115,7 +78,6 @@ extension FieldSet {
     .receipt, .slot, .headers, .resize, .format, .quality, .frames, .timeoutMilliseconds, .maxBytes, .tags, .ttl,
     .describe, .share,
   ])
-  /// The fields that every request may have.
   static var frame: FieldSet {
     @inline(__always) get { FieldSet(rawValue: FieldSet(.cmd).rawValue | FieldSet(.id).rawValue) }
   }
@@ -127,15 +89,12 @@ extension FieldSet {
 
 /// A short name as two machine words, so that comparing it is comparing numbers.
 struct ShortName: Equatable {
-  /// Bytes of the longest name.
   static let longest = 16
 
   private let low: UInt64
   private let high: UInt64
 
-  /// The name that `text` spells; nil when it is longer than any known name.
-  ///
-  /// The rest is filled with zero bytes, which accepted text cannot hold.
+  /// nil when it is longer than any known name. The rest is filled with zero bytes, which accepted text cannot hold.
   @inline(__always) init?(_ text: Span<UInt8>) {
     guard text.count <= Self.longest else { return nil }
     var (low, high): (UInt64, UInt64) = (0, 0)

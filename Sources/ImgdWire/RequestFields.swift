@@ -1,8 +1,6 @@
-/// The fields of one line, found in one pass, and read by type afterwards.
-///
-/// The meaning of a field depends on the command, and the command may come last: so the pass only
-/// checks the grammar and notes where each value lies. Every field has its own place, so a field
-/// that comes twice is noticed without searching.
+/// The fields of one line, found in one pass, and read by type afterwards. The meaning of a field depends on the
+/// command, and the command may come last: so the pass only checks the grammar and notes where each value lies. Every
+/// field has its own place, so a field that comes twice is noticed without searching.
 struct RequestFields {
   private(set) var present = FieldSet()
   private var tokens = InlineArray<37, JSONToken>(repeating: JSONToken(.null, 0, 0))
@@ -10,7 +8,6 @@ struct RequestFields {
   private var rarities: Rarities?
 
   private final class Rarities {
-    /// The values that are arrays and objects.
     var containers: [(field: RequestField, value: JSONValue)] = []
     /// The names that are no field, kept because they may not come twice either.
     var unknownNames = KeySet()
@@ -33,7 +30,6 @@ struct RequestFields {
 
   @inline(__always) func token(_ field: RequestField) -> JSONToken { tokens[Int(field.rawValue)] }
 
-  /// The value of a field that is an array or an object.
   func container(_ field: RequestField) -> JSONValue? { rarities?.containers.first { $0.field == field }?.value }
 
   @inline(__always) private mutating func scanField(_ scanner: inout JSONScanner, _ line: Span<UInt8>)

@@ -16,7 +16,10 @@ package enum RequestParser {
       id = try fields.id(in: line)
       let command = try command(fields, in: line)
       try requireKnown(fields, by: command)
-      return ParsedLine(id: id, .request(try CommandParser.request(command, fields, in: line)))
+      guard command == .fetch else {
+        return ParsedLine(id: id, .request(try CommandParser.request(command, fields, in: line)))
+      }
+      return ParsedLine(id: id, .request(.fetch(try FetchRequest(fields, in: line))))
     } catch { return refusal(error, fields, line) }
   }
 
@@ -33,8 +36,29 @@ package enum RequestParser {
       return WireError(
         .badRequest, "the line was \(Excerpt.of(line)); a request is a JSON object such as {\"cmd\":\"hello\"}")
     }
-    let message = PlainWords(line)?.advice ?? "not JSON at byte \(error.offset): expected \(error.expected.rawValue)"
+    let message = advice(onWordsIn: line) ?? "not JSON at byte \(error.offset): expected \(error.expected.rawValue)"
     return WireError(.badJSON, message, details: ["offset": .integer(Int64(error.offset))])
+  }
+
+  /// For somebody who has typed a line as they would type a command, without any JSON: the request that was probably
+  /// meant. Nil when the line does not begin with a word.
+  private static func advice(onWordsIn line: Span<UInt8>) -> String? {
+    var word: [UInt8] = []
+    // No word that could be meant is longer.
+    for index in line.indices.prefix(64) {
+      let isSpace = line[index] == 0x20 || line[index] == 0x09
+      if isSpace, word.isEmpty { continue }
+      if isSpace { break }
+      word.append(line[index])
+    }
+    guard let letter = word.first, (letter | 0x20) &- UInt8(ascii: "a") < 26 else { return nil }
+    let first = String(decoding: word, as: UTF8.self).lowercased()
+    var meant = Request.Command.fetch
+    if !first.hasPrefix("http://"), !first.hasPrefix("https://") {
+      let nearest = nearestName(to: first, among: Request.Command.allCases.map { $0.rawValue })
+      meant = nearest.flatMap(Request.Command.init(rawValue:)) ?? .hello
+    }
+    return "the line is not JSON: a request is a line such as \(meant.example)"
   }
 
   @inline(never) private static func refusal(_ error: WireError, _ fields: RequestFields, _ line: Span<UInt8>)
@@ -72,7 +96,6 @@ package enum RequestParser {
     return .field(.cmd, "there is no command \(sent.excerpt)\(advice)", code: .unknownCommand)
   }
 
-  /// Refuses fields that the command does not have.
   @inline(__always) private static func requireKnown(_ fields: RequestFields, by command: Request.Command)
     throws(WireError)
   {
@@ -116,18 +139,10 @@ package struct ParsedLine: Sendable {
   }
 }
 
-/// Reads the fields of a line as the request of one command.
 enum CommandParser {
-  @inline(__always) static func request(_ command: Request.Command, _ fields: RequestFields, in line: Span<UInt8>)
+  @inline(never) static func request(_ command: Request.Command, _ fields: RequestFields, in line: Span<UInt8>)
     throws(WireError) -> Request
   {
-    if command == .fetch { return .fetch(try FetchRequest(fields, in: line)) }
-    return try rareRequest(command, fields, in: line)
-  }
-
-  @inline(never) private static func rareRequest(
-    _ command: Request.Command, _ fields: RequestFields, in line: Span<UInt8>
-  ) throws(WireError) -> Request {
     switch command {
     case .fetch: .fetch(try FetchRequest(fields, in: line))
     case .cancel: .cancel(try cancelTarget(fields, in: line))
@@ -221,36 +236,6 @@ enum CommandParser {
       topics.insert(topic)
     }
     return topics
-  }
-}
-
-/// A line that somebody has typed as they would type a command, without any JSON.
-struct PlainWords {
-  private let first: String
-
-  /// Nil when the line does not begin with a word.
-  init?(_ line: Span<UInt8>) {
-    var word: [UInt8] = []
-    for index in line.indices.prefix(Self.longest) {
-      let isSpace = line[index] == 0x20 || line[index] == 0x09
-      if isSpace, word.isEmpty { continue }
-      if isSpace { break }
-      word.append(line[index])
-    }
-    guard let letter = word.first, (letter | 0x20) &- UInt8(ascii: "a") < 26 else { return nil }
-    first = String(decoding: word, as: UTF8.self).lowercased()
-  }
-
-  /// No word that could be meant is longer.
-  private static let longest = 64
-
-  /// The request that was probably meant.
-  var advice: String { "the line is not JSON: a request is a line such as \(meant.example)" }
-
-  private var meant: Request.Command {
-    if first.hasPrefix("http://") || first.hasPrefix("https://") { return .fetch }
-    let nearest = nearestName(to: first, among: Request.Command.allCases.map { $0.rawValue })
-    return nearest.flatMap(Request.Command.init(rawValue:)) ?? .hello
   }
 }
 

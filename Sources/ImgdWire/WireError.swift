@@ -20,8 +20,7 @@ package struct WireError: Error, Equatable, Sendable {
     isRetryable = retryable ?? code.isRetryable
   }
 
-  /// A refusal of a field that a command, or an object at `path`, does not have: with the name that was
-  /// probably meant, or all names.
+  /// A refusal of a field that a command, or an object at `path`, does not have, with what was probably meant.
   static func unknownField(_ name: String, of owner: String, path: String = "", known: [String]) -> WireError {
     let sent = Excerpt.of(name)
     let advice =
@@ -31,7 +30,6 @@ package struct WireError: Error, Equatable, Sendable {
       .unknownField, "\"\(owner)\" has no field \"\(sent)\"\(advice)", details: ["field": .string(path + sent)])
   }
 
-  /// A refusal that names one field.
   static func field(_ field: RequestField, _ message: String, code: ReplyCode = .badRequest) -> WireError {
     WireError(code, message, details: ["field": .string(field.name)])
   }
@@ -93,11 +91,9 @@ enum WantedValue {
   }
 }
 
-/// A value as a client has sent it.
 struct SentValue {
   /// Its source in JSON, short enough for a message.
   let excerpt: String
-  /// Its text, if it is a string.
   let string: String?
 
   init(_ value: JSONValue) {
@@ -115,7 +111,6 @@ struct SentValue {
 package enum Excerpt {
   private static let longest = 80
 
-  /// At most 80 bytes of well-formed text, cut between characters.
   static func of(_ text: Span<UInt8>) -> String {
     // The buffer is only read while the span is borrowed.
     of(unsafe text.withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) })

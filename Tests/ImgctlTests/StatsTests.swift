@@ -44,7 +44,7 @@ struct StatsTests {
     throws
   {
     let joined = someStatistics.replacing(#""misses":30"#, with: #""misses":30,"coalesced":5"#)
-    let table = StatisticsTable(try statistics(joined), socket: "s")
+    let table = StatisticsTable(statistics: try statistics(joined), socket: "s")
     #expect(
       table.lines(Palette(.never, isTerminal: true, environment: [:]))[1]
         == "from the cache: 95.0% of 100 look-ups "
@@ -113,7 +113,7 @@ struct StatsTests {
     #expect(interval.hitRate == 3 && interval.missRate == 2 && interval.hitRatio == 0.6)
     #expect(interval.rate("downloads", "bytes_received") == 2000)
     let table = try StatisticsTable(
-      statistics(later, at: 2), since: interval, socket: "s"
+      statistics: statistics(later, at: 2), interval: interval, socket: "s"
     ).lines(Palette(.never, isTerminal: false, environment: [:]))
     let rows = table.map { $0.split(separator: " ").joined(separator: " ") }
     #expect(rows.contains("bytes_received 5000 +4000 2000/s 4.8K"))
@@ -121,7 +121,7 @@ struct StatsTests {
 
   @Test(arguments: 0...40)
   func `a low terminal is filled, with what has changed first`(room: Int) throws {
-    let table = try StatisticsTable(statistics(), socket: "s")
+    let table = try StatisticsTable(statistics: statistics(), socket: "s")
     let plain = Palette(.never, isTerminal: false, environment: [:])
     let shown = table.paths(in: room, first: ["queue.requests"])
     let lines = table.lines(plain) { shown.contains($0) }

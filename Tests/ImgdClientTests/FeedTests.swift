@@ -17,7 +17,7 @@ struct FeedTests {
   }
 
   @Test func `events beyond a thousand are counted`() async throws {
-    let feed = EventFeed(DaemonEvent.counting)
+    let feed = Feed(DaemonEvent.counting)
     for _ in 0..<1_000 { feed.add(DaemonEvent(lost: 0)) }
     for _ in 0..<3 { feed.add(DaemonEvent(lost: 5)) }
     feed.add(DaemonEvent(lost: .max))

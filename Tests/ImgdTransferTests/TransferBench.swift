@@ -20,7 +20,7 @@ final class TransferBench: Sendable {
   ) throws {
     let state = Shared(State())
     self.state = state
-    engine = try TransferEngine.start(settings: settings, lookUp: lookUp) { event in
+    engine = try TransferEngine(settings: settings, lookUp: lookUp) { event in
       state.with { $0.events.append(event) }
     }
   }

@@ -4,15 +4,15 @@ import Testing
 struct FetchLineTests {
   private func line(
     id: RequestID = .none, words: (UInt64, UInt64) = (1, 2), age: Int = 0, freshFor: Int = 0,
-    elapsed: Int64 = 0, ending: String = "}\n"
+    elapsed: Int64 = 0, details: String = "", ending: String = "}\n"
   ) -> (text: String, receipt: ReceiptID) {
     let receipt = ReceiptID.random(using: words)
     var bytes = Array("before".utf8)
     let numbers = FetchLine.Numbers(
       receipt: receipt, age: age, freshFor: freshFor, elapsedNanoseconds: elapsed)
-    FetchLine.append(
-      to: &bytes, id: id.written.span, numbers, facts: Array(#""url":"http://h/""#.utf8).span,
-      ending: Array(ending.utf8).span)
+    let parts = FetchLine.Parts(
+      facts: Array(#""url":"http://h/""#.utf8), details: Array(details.utf8), ending: Array(ending.utf8))
+    FetchLine.append(to: &bytes, id: id.written.span, numbers, parts)
     return (String(decoding: bytes, as: UTF8.self), receipt)
   }
 
@@ -49,9 +49,10 @@ struct FetchLineTests {
   @Test(arguments: [Int64.min, .max])
   func `a line has room for the longest numbers`(id: Int64) {
     let (text, _) = line(
-      id: .integer(id), age: .max, freshFor: .max, elapsed: .max,
+      id: .integer(id), age: .max, freshFor: .max, elapsed: .max, details: String(repeating: "y", count: 500),
       ending: String(repeating: "x", count: 500))
     #expect(text.hasSuffix(String(repeating: "x", count: 500)))
     #expect(text.contains(#""age":9223372036854775807,"fresh_for":9223372036854775807"#))
+    #expect(text.contains(#"36854.7yyyy"#))
   }
 }

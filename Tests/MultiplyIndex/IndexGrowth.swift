@@ -39,7 +39,7 @@ struct IndexGrowth {
     guard let file,
       case .file(let descriptor, _) = directory.pictures.open(
         file, count: count, allowsWaiting: true),
-      let bytes = try PictureDirectory.read(descriptor, count: count)
+      let bytes = try Payload.read(descriptor, count: count)
     else {
       throw Problem("the first picture in \(directory.path) has no file that could be copied")
     }

@@ -8,16 +8,55 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-int bench_connect(const char *path) {
+// A socket that is connected to a path, or bound to it; -1 and errno on failure.
+static int open_at(const char *path, int is_server) {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   if (strlen(path) >= sizeof address.sun_path) return errno = ENAMETOOLONG, -1;
   strcpy(address.sun_path, path);
   int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof address) == 0) return fd;
+  if (fd < 0) return fd;
+  int result = is_server ? bind(fd, (struct sockaddr *)&address, sizeof address)
+                         : connect(fd, (struct sockaddr *)&address, sizeof address);
+  if (result == 0) return fd;
   int reason = errno;
   close(fd);
   errno = reason;
   return -1;
+}
+
+int bench_connect(const char *path) { return open_at(path, 0); }
+
+int bench_listen(const char *path) {
+  unlink(path);
+  int fd = open_at(path, 1);
+  if (fd >= 0) listen(fd, 8);
+  return fd;
+}
+
+// The next line that has `word` of those that are said on a connection; 0 at its end.
+static size_t find_line(int fd, const char *word, char *line, size_t capacity) {
+  size_t length = 0;
+  for (ssize_t count; length < capacity && (count = recv(fd, line + length, capacity - length, 0)) > 0;) {
+    length += (size_t)count;
+    for (char *end; (end = memchr(line, '\n', length)); memmove(line, end + 1, length)) {
+      if (memmem(line, (size_t)(end - line), word, strlen(word))) return (size_t)(end - line);
+      length -= (size_t)(end + 1 - line);
+    }
+  }
+  return 0;
+}
+
+size_t bench_record(int listener, const char *word, char *line, size_t capacity) {
+  struct timeval patience = {.tv_sec = 10};
+  setsockopt(listener, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  for (int tries = 0, fd; tries < 4 && (fd = accept(listener, NULL, NULL)) >= 0; tries++) {
+    struct timeval moment = {.tv_sec = 3};
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &moment, sizeof moment);
+    size_t length = find_line(fd, word, line, capacity);
+    close(fd);
+    if (length > 0) return length;
+  }
+  return 0;
 }
 
 static ssize_t receive_line(int fd, char *reply, size_t capacity) {

@@ -125,4 +125,7 @@ int linux_trace(int pid);
 int64_t linux_monotonic_ns(void);
 int64_t linux_realtime_ns(void);
 
+// Has the processor fetch the bytes at an address, which may be any.
+static inline void linux_prefetch(const void *address) { __builtin_prefetch(address); }
+
 #endif

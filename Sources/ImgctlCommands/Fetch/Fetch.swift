@@ -30,7 +30,7 @@ struct Fetch: Verb {
     try URLSource.check(arguments, of: Self.description)
     output = try OutputOptions(arguments)
     options = try RequestOptions(arguments, named: output.output.flatMap(OutputFormat.init(ofFile:)))
-    if output.form == .pixels, Self.encodings.contains(where: { arguments.has($0) }) {
+    if output.form == .pixels, ["format", "quality", "frames"].contains(where: { arguments.has($0) }) {
       throw UsageProblem("--as pixels has no encoding: leave out --format, --quality and --frames")
     }
     for option in ["describe", "http"] where arguments.has(option) && !arguments.has("json") {
@@ -42,40 +42,29 @@ struct Fetch: Verb {
     }
   }
 
-  /// The options that mean nothing for pixels.
-  private static let encodings = ["format", "quality", "frames"]
-
   private func checkReceipt() throws(UsageProblem) {
     guard let receipt = arguments.text("receipt") else { return }
     guard ReceiptID(receipt) != nil else {
-      throw UsageProblem("--receipt \(printable(receipt)) is not a UUID: write one such as \(Self.example)")
+      let example = "5d0c9b7e-2a43-4b57-9a57-2c2e3c9e1b11"
+      throw UsageProblem("--receipt \(printable(receipt)) is not a UUID: write one such as \(example)")
     }
     if arguments.operands.count != 1 || arguments.operands == ["-"] || arguments.has("input") {
       throw UsageProblem("--receipt is the receipt of one fetch: name one URL")
     }
   }
 
-  private static let example = "5d0c9b7e-2a43-4b57-9a57-2c2e3c9e1b11"
-
   func carryOut(in context: Context) throws(Failure) -> ExitCode {
     let count = arguments.has("input") ? nil : arguments.operands.count
-    let delivery = try output.delivery(count: count, context.console)
-    var plan = FetchPlan(delivery: delivery)
+    var plan = try output.plan(count: count, context.console)
     options.apply(to: &plan)
-    apply(to: &plan.fetch)
+    plan.fetch.extras.receipt = arguments.text("receipt").flatMap { ReceiptID($0) }
+    plan.fetch.extras.describe = arguments.has("describe")
+    plan.fetch.http = arguments.has("http")
+    plan.fetch.detach = arguments.has("detach")
+    plan.fetch.wait = !arguments.has("no-wait")
     plan.namesFormats = arguments.format == nil
-    plan.isOrdered = output.isOrdered
     plan.mostOpen = arguments.number("jobs") ?? plan.mostOpen
-    plan.showsProgress = output.showsProgress
-    return try FetchRun(plan, arguments.operands, list: arguments.text("input"), in: context).finish()
-  }
-
-  private func apply(to fetch: inout FetchRequest) {
-    fetch.extras.receipt = arguments.text("receipt").flatMap { ReceiptID($0) }
-    fetch.extras.describe = arguments.has("describe")
-    fetch.http = arguments.has("http")
-    fetch.detach = arguments.has("detach")
-    fetch.wait = !arguments.has("no-wait")
+    return try FetchRun(plan, arguments, in: context).finish()
   }
 }
 
@@ -99,10 +88,9 @@ struct Cat: Verb {
     if context.console.terminals.output, !arguments.has("force") {
       throw Failure(.wrongUsage, "standard output is a terminal: send it into a file or a program, or write --force")
     }
-    let delivery = Delivery(form: .bytes, destination: .standardOutput, collision: .refuse, style: .nothing)
-    var plan = FetchPlan(delivery: delivery)
+    var plan = FetchPlan(delivery: Delivery(form: .bytes, destination: .standardOutput, style: .nothing))
     options.apply(to: &plan)
-    return try FetchRun(plan, arguments.operands, list: arguments.text("input"), in: context).finish()
+    return try FetchRun(plan, arguments, in: context).finish()
   }
 }
 
@@ -128,14 +116,12 @@ struct Thumbnail: Verb {
 
   func carryOut(in context: Context) throws(Failure) -> ExitCode {
     let count = arguments.operands.contains("-") ? nil : arguments.operands.count
-    var plan = FetchPlan(delivery: try output.delivery(count: count, context.console))
+    var plan = try output.plan(count: count, context.console)
     let side = arguments.number("size") ?? 256
     plan.fetch.form = PictureForm(
       box: PictureForm.Box(width: side, height: side), format: arguments.format ?? .original, frames: .first)
     plan.namesFormats = arguments.format == nil
-    plan.isOrdered = output.isOrdered
-    plan.showsProgress = output.showsProgress
-    return try FetchRun(plan, arguments.operands, in: context).finish()
+    return try FetchRun(plan, arguments, in: context).finish()
   }
 }
 
@@ -162,9 +148,7 @@ struct Wait: Verb {
 
   func carryOut(in context: Context) throws(Failure) -> ExitCode {
     let count = arguments.operands.contains("-") ? nil : arguments.operands.count
-    var plan = FetchPlan(command: .wait, delivery: try output.delivery(count: count, context.console))
-    plan.isOrdered = output.isOrdered
-    return try FetchRun(plan, arguments.operands, in: context).finish()
+    return try FetchRun(output.plan(.wait, count: count, context.console), arguments, in: context).finish()
   }
 }
 
@@ -190,28 +174,27 @@ struct Prefetch: Verb {
   }
 
   func carryOut(in context: Context) throws(Failure) -> ExitCode {
-    let delivery = Delivery(form: .none, destination: .daemon, collision: .refuse, style: .nothing)
-    let tally = Tally()
-    var plan = FetchPlan(delivery: delivery)
+    var tally = Tally()
+    var plan = FetchPlan(delivery: Delivery(form: .none, destination: .daemon, style: .nothing))
     options.apply(to: &plan)
     plan.isOrdered = false
     plan.mostOpen = arguments.number("jobs") ?? plan.mostOpen
     plan.showsProgress = arguments.has("progress")
-    plan.onAnswer = tally.count
-    let exitCode = try FetchRun(plan, arguments.operands, list: arguments.text("input"), in: context).finish()
+    plan.onAnswer = { tally.count($0) }
+    let exitCode = try FetchRun(plan, arguments, in: context).finish()
     try context.print(context.asJSON ? tally.json : tally.text)
     return exitCode
   }
 }
 
 /// How many pictures were fetched, were there already, or failed.
-private final class Tally {
+private struct Tally {
   private var fetched = 0
   private var present = 0
   private var failed = 0
   private var bytes = 0
 
-  func count(_ answer: Reply) {
+  mutating func count(_ answer: Reply) {
     guard answer.succeeded == true else { return failed += 1 }
     bytes += answer.number("bytes") ?? 0
     if ["memory", "disk"].contains(answer.text("source")) { present += 1 } else { fetched += 1 }
@@ -220,14 +203,8 @@ private final class Tally {
   var text: String { "\(fetched) fetched, \(present) already there, \(failed) failed; \(Quantity.size(bytes))" }
 
   var json: String {
-    var writer = JSONWriter()
-    writer.beginObject()
-    writer.field("fetched", fetched)
-    writer.field("present", present)
-    writer.field("failed", failed)
-    writer.field("bytes", bytes)
-    writer.endObject()
-    return String(decoding: writer.bytes, as: UTF8.self)
+    let numbers = [("fetched", fetched), ("present", present), ("failed", failed), ("bytes", bytes)]
+    return JSONValue.object(numbers.map { JSONValue.Member($0, .integer(Int64($1))) }).encoded()
   }
 }
 
@@ -252,14 +229,12 @@ struct Open: Verb {
   }
 
   func carryOut(in context: Context) throws(Failure) -> ExitCode {
-    let delivery = Delivery(form: .path, destination: .daemon, collision: .refuse, style: .nothing)
-    let answer = Received()
-    var plan = FetchPlan(delivery: delivery)
+    var reply: Reply?
+    var plan = FetchPlan(delivery: Delivery(form: .path, destination: .daemon, style: .nothing))
     options.apply(to: &plan)
-    plan.onAnswer = { answer.reply = $0 }
-    let exitCode = try FetchRun(plan, arguments.operands, in: context).finish()
-    guard exitCode == .done, answer.reply?.isNotModified != true else { return exitCode }
-    guard let path = answer.reply?.text("path") else { return exitCode }
+    plan.onAnswer = { reply = $0 }
+    let exitCode = try FetchRun(plan, arguments, in: context).finish()
+    guard exitCode == .done, let reply, !reply.isNotModified, let path = reply.text("path") else { return exitCode }
     throw become(viewer(context) + [path])
   }
 
@@ -280,5 +255,3 @@ struct Open: Verb {
     return Failure(.failed, "cannot start \(words[0]): \(reason); name another program with --with or IMGD_VIEWER")
   }
 }
-
-private final class Received { var reply: Reply? }

@@ -24,7 +24,6 @@ struct FetchPlan {
   var timeout: Duration?
   /// Whether progress was asked for by name: lines without a terminal, and events in JSON.
   var showsProgress = false
-  /// Called with each answer.
   var onAnswer: (Reply) -> Void = { _ in }
 
   static let usualJobs = 256
@@ -39,20 +38,16 @@ struct FetchPlan {
 
   /// The request for one picture; nil if what was given is not a receipt.
   func request(_ order: FetchOrder, withEvents: Bool) -> Request? {
-    switch command {
-    case .fetch: .fetch(fetch(order, withEvents: withEvents))
-    case .wait: ReceiptID(order.subject).map { .wait(WaitRequest(receipt: $0, delivery: delivery.form.delivery)) }
+    guard command == .fetch else {
+      return ReceiptID(order.subject).map { .wait(WaitRequest(receipt: $0, delivery: delivery.form.delivery)) }
     }
-  }
-
-  private func fetch(_ order: FetchOrder, withEvents: Bool) -> FetchRequest {
     var fetch = fetch
     fetch.url = order.subject
     fetch.delivery = delivery.form.delivery ?? .path
     fetch.progress = withEvents
     fetch.events = withEvents
     if namesFormats, let format = delivery.format(for: order) { fetch.extras.form.format = format }
-    return fetch
+    return .fetch(fetch)
   }
 }
 

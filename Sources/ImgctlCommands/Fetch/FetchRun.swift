@@ -10,7 +10,7 @@ import ImgdWire
 /// A run of any number of fetches, from the first request to the last record.
 final class FetchRun {
   /// The extra time after a fetch's deadline in which the daemon can report the timeout.
-  private static let grace = Duration.seconds(5)
+  static let grace = Duration.seconds(5)
 
   private let plan: FetchPlan
   private let context: Context
@@ -25,15 +25,14 @@ final class FetchRun {
   private var asked = 0
   private var hasAll = false
   private var outcome = ExitCode.done
-  /// The reason why the run ends early.
   private var failure: Failure?
 
-  init(_ plan: FetchPlan, _ arguments: [String], list: String? = nil, in context: Context) throws(Failure) {
+  init(_ plan: FetchPlan, _ arguments: Arguments, in context: Context) throws(Failure) {
     self.plan = plan
     self.context = context
     do throws(SystemFailure) {
       loop = try EventLoop()
-      source = try URLSource(arguments, list: list, console: context.console, on: loop)
+      source = try URLSource(arguments, console: context.console, on: loop)
     } catch { throw Failure(error) }
     if case .file(let path) = plan.delivery.destination, let count = source.count, count > 1 {
       throw Destination.takesOne(path, "\(count)")
@@ -43,13 +42,9 @@ final class FetchRun {
 
   deinit { silence?.cancel() }
 
-  /// Fetches all pictures; the result is the exit code.
   func finish() throws(Failure) -> ExitCode {
     let run = Unowned(self)
-    let handlers = RunConnection.Handlers(
-      line: { run.object.receive($0) }, pause: { run.object.tellOfPause() }, renewal: { run.object.askAgain() },
-      loss: { run.object.lose($0) })
-    link = try RunConnection(context, on: loop, handlers)
+    link = try RunConnection(context, on: loop, of: self)
     let output = RunOutput(context, progress, isOrdered: plan.isOrdered, on: loop) { run.object.breakOff(Failure($0)) }
     self.output = output
     do throws(SystemFailure) { output.interrupts = try Interrupts(on: loop) { run.object.react(to: $0) } } catch {
@@ -102,10 +97,10 @@ final class FetchRun {
 
   private func ask(_ subject: String, _ given: String?) {
     if case .file(let path) = plan.delivery.destination, asked > 0 { return breakOff(Destination.takesOne(path, nil)) }
-    var name = FileName.made("")
     if let given, let problem = plan.delivery.problem(ofName: given) {
       return complain("\(subject): \(problem)", .failed)
     }
+    var name = FileName.made("")
     if case .directory = plan.delivery.destination {
       name = given.map { .given($0) } ?? .made(names.name(for: subject))
     }
@@ -118,7 +113,7 @@ final class FetchRun {
   }
 
   private func send(_ order: FetchOrder) {
-    guard let request = plan.request(order, withEvents: wantsEvents) else {
+    guard let request = plan.request(order, withEvents: progress.place != .nowhere || plan.showsProgress) else {
       let code = ReplyCode.badRequest.rawValue
       return settle(order, plan.delivery.failure(order, nil, code: code, "this is no receipt", .failed))
     }
@@ -132,34 +127,30 @@ final class FetchRun {
     watchForSilence()
   }
 
-  private var wantsEvents: Bool { progress.place != .nowhere || plan.showsProgress }
+  func tellOfPause() { output?.remark("imgd at \(context.socket) is gone; waiting for it to start again") }
 
-  private func tellOfPause() { output?.remark("imgd at \(context.socket) is gone; waiting for it to start again") }
-
-  private func askAgain() { for number in open.keys.sorted() { if let order = open[number] { send(order) } } }
+  func askAgain() { for number in open.keys.sorted() { if let order = open[number] { send(order) } } }
 
   // MARK: Answers
 
-  private func receive(_ answer: Answer) {
+  func receive(_ answer: Answer) {
     watchForSilence()
     guard let id = answer.reply.id, let order = open[id] else {
       // An error without an id is about the connection: the daemon has read no request yet.
       if answer.reply.id == nil, answer.reply.succeeded == false { breakOff(Failure(refusal: answer.reply)) }
       return
     }
-    guard answer.reply.succeeded != nil else { return show(event: answer, of: order) }
+    guard answer.reply.succeeded != nil else {
+      progress.show(answer.reply, of: order.number)
+      if plan.showsProgress { output?.insert(plan.delivery.style.event(order, answer)) }
+      return
+    }
     link?.expectRestarts()
     plan.onAnswer(answer.reply)
     let hasPicture = answer.reply.succeeded == true && !answer.reply.isNotModified && plan.delivery.form.hasDescriptor
     let picture = hasPicture ? link?.takePicture() : nil
     settle(order, deliver(order, answer, picture))
     askForMore()
-  }
-
-  private func show(event: Answer, of order: FetchOrder) {
-    progress.show(event.reply, of: order.number)
-    guard plan.showsProgress, let record = plan.delivery.style.event(order, event) else { return }
-    output?.insert(record)
   }
 
   private func deliver(_ order: FetchOrder, _ answer: Answer, _ picture: HeldPicture?) -> FetchOutcome {
@@ -203,7 +194,7 @@ final class FetchRun {
     loop.stop()
   }
 
-  private func lose(_ failure: Failure) {
+  func lose(_ failure: Failure) {
     let left = open.count + (source.count.map { $0 - asked } ?? 0)
     let urls = left == 1 ? "1 URL is" : "\(left) URLs are"
     let more = hasAll || source.count != nil ? "" : ", besides those that were not read yet"
@@ -236,7 +227,7 @@ final class Interrupts {
     watch = try SignalWatch(signals, on: loop, handler)
   }
 
-  deinit { restore() }
+  deinit { unsafe pthread_sigmask(SIG_SETMASK, &before, nil) }
 
   /// Does what may block, such as writing into a pipe that nobody reads; meanwhile signals end the process at once.
   func whileAllowed<E: Error>(_ body: () throws(E) -> Void) throws(E) {
@@ -246,8 +237,6 @@ final class Interrupts {
     defer { unsafe pthread_sigmask(SIG_SETMASK, &blocked, nil) }
     try body()
   }
-
-  private func restore() { unsafe pthread_sigmask(SIG_SETMASK, &before, nil) }
 
   private static func isIgnored(_ signal: CInt) -> Bool {
     var action = sigaction()

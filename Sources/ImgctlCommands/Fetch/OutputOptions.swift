@@ -26,8 +26,7 @@ struct OutputOptions {
 
   let form: DeliveredForm
   let output: String?
-  let isOrdered: Bool
-  let showsProgress: Bool
+  private let arguments: Arguments
   private let isForced: Bool
   private let keepsFiles: Bool
   private let style: RecordStyle
@@ -35,15 +34,13 @@ struct OutputOptions {
   init(_ arguments: Arguments, of command: FetchPlan.Command = .fetch) throws(UsageProblem) {
     output = arguments.text("output")
     form = arguments.text("as").flatMap(DeliveredForm.init) ?? (output == nil ? .path : .bytes)
-    isOrdered = !arguments.has("unordered")
-    showsProgress = arguments.has("progress")
+    self.arguments = arguments
     isForced = arguments.has("force")
     keepsFiles = arguments.has("no-clobber")
-    style =
-      arguments.has("json")
-      ? .json(subject: command.subject) : .text(isListed: arguments.has("list"), end: arguments.has("print0") ? 0 : 10)
+    let text = RecordStyle.text(isListed: arguments.has("list"), end: arguments.has("print0") ? 0 : 10)
+    style = arguments.has("json") ? .json(subject: command.subject) : text
     try checkOutput()
-    try checkRecords(arguments)
+    try checkRecords()
   }
 
   private func checkOutput() throws(UsageProblem) {
@@ -55,7 +52,7 @@ struct OutputOptions {
     }
   }
 
-  private func checkRecords(_ arguments: Arguments) throws(UsageProblem) {
+  private func checkRecords() throws(UsageProblem) {
     let isStream = form.hasDescriptor && (output ?? "-") == "-"
     for option in ["json", "list", "print0"] where isStream && arguments.has(option) {
       let place = output == nil ? "--as \(form.rawValue)" : "-o -"
@@ -67,16 +64,20 @@ struct OutputOptions {
     if form == .none, arguments.has("list") { throw UsageProblem("--list prints paths, and --as none asks for none") }
   }
 
-  /// The delivery for a command that was given `count` URLs; nil where their number is not known.
-  func delivery(count: Int?, _ console: Console) throws(Failure) -> Delivery {
+  /// The plan for a command that was given `count` URLs; nil where their number is not known.
+  func plan(_ command: FetchPlan.Command = .fetch, count: Int?, _ console: Console) throws(Failure) -> FetchPlan {
     var destination = Destination.daemon
     if form.hasDescriptor { destination = try Destination(output ?? "-", count: count) }
     if destination == .standardOutput, console.terminals.output, !isForced {
       throw Failure(
         .wrongUsage, "standard output is a terminal: name a file with -o, or write --force to send it the picture")
     }
-    return Delivery(
-      form: form, destination: destination, collision: isForced ? .replace : keepsFiles ? .keep : .refuse, style: style)
+    let collision: OutputFile.Collision = isForced ? .replace : keepsFiles ? .keep : .refuse
+    let delivery = Delivery(form: form, destination: destination, collision: collision, style: style)
+    var plan = FetchPlan(command: command, delivery: delivery)
+    plan.isOrdered = !arguments.has("unordered")
+    plan.showsProgress = arguments.has("progress")
+    return plan
   }
 }
 

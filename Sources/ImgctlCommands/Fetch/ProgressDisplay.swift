@@ -6,7 +6,6 @@ import ImgdSystem
 
 /// Shows the progress of a run: a block at the bottom of a terminal, or lines now and then.
 final class ProgressDisplay {
-  /// Where progress is shown.
   enum Place { case nowhere, terminal, lines }
 
   /// Hits are answered before anything is shown.
@@ -35,7 +34,6 @@ final class ProgressDisplay {
 
   deinit { timer?.cancel() }
 
-  /// Shows a picture that was asked for.
   func ask(_ order: FetchOrder) {
     guard place != .nowhere else { return }
     board.ask(order.number, order.subject)
@@ -50,7 +48,6 @@ final class ProgressDisplay {
     board.settle(number, isFailed: isFailed, heldUntil: pause.map { loop.now + $0 })
   }
 
-  /// Sets how many pictures there are in all.
   func expect(_ total: Int) { board.total = total }
 
   /// Prints now, or above the block with its next frame.
@@ -75,10 +72,8 @@ final class ProgressDisplay {
     draw(text)
   }
 
-  /// Erases the block for good.
   func close() {
-    timer?.cancel()
-    timer = nil
+    timer.take()?.cancel()
     erase()
   }
 
@@ -123,7 +118,6 @@ struct ProgressText {
   let board: TransferBoard
   let rate: Int?
   let elapsed: Duration
-  /// The moment that the text describes.
   let now: Instant
 
   /// A line for each transfer, as many as fit, and one about all.
@@ -183,7 +177,6 @@ struct ProgressText {
       separator: ":")
   }
 
-  /// How far a transfer has got.
   private func status(of transfer: TransferBoard.Transfer) -> String {
     switch transfer.state {
     case .asked: return "asked for"
@@ -223,7 +216,6 @@ struct TerminalBlock {
     return "\r\u{1B}[K" + above
   }
 
-  /// The text that shows lines where the cursor is.
   mutating func show(_ lines: [String], _ size: TerminalSize) -> String {
     self.lines = lines
     self.size = size

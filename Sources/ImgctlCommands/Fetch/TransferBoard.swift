@@ -3,9 +3,12 @@ import ImgdSystem
 
 /// The transfers of a run: those under way, and how many there were.
 struct TransferBoard {
-  /// One fetch that has no answer yet.
   struct Transfer {
-    enum State { case asked, queued, started, receiving, preparing }
+    enum State {
+      case asked, queued, started, receiving, preparing
+
+      var isMoving: Bool { self == .receiving || self == .preparing || self == .started }
+    }
 
     let subject: String
     var state = State.asked
@@ -34,7 +37,6 @@ struct TransferBoard {
   /// The hosts that have asked to be left alone, and until when.
   private var holds: [String: Instant] = [:]
 
-  /// The bytes that have come from origins.
   var received: Int { open.values.reduce(bytesOfEnded) { $0 + $1.received } }
 
   /// The bytes that are still to come; nil if that is not known for every transfer.
@@ -58,7 +60,6 @@ struct TransferBoard {
 
   mutating func ask(_ number: Int, _ subject: String) { open[number] = Transfer(subject) }
 
-  /// Updates a transfer after an event that came at a moment.
   mutating func update(by event: Reply, of number: Int, at now: Instant) {
     guard var transfer = open[number] else { return }
     switch event.event {
@@ -91,13 +92,8 @@ struct TransferBoard {
   /// The earliest moment at which a queued transfer's host may be asked; nil if it need not wait for that.
   func holdEnd(of transfer: Transfer) -> Instant? {
     guard transfer.state == .queued else { return nil }
-    let ends = [transfer.heldUntil, holds.isEmpty ? nil : holds[transfer.host]]
-    return ends.compactMap { $0 }.max()
+    return [transfer.heldUntil, holds.isEmpty ? nil : holds[transfer.host]].compactMap { $0 }.max()
   }
-}
-
-extension TransferBoard.Transfer.State {
-  fileprivate var isMoving: Bool { self == .receiving || self == .preparing || self == .started }
 }
 
 /// The rate of a run over its last seconds.

@@ -19,20 +19,16 @@ final class FullScreen {
 
   /// Takes over the terminal, even if another program has used it since.
   func enter() throws(SystemFailure) {
-    if before == nil {
-      var settings = termios()
-      // Filled by the call, on this stack.
-      guard unsafe tcgetattr(input, &settings) == 0 else { throw SystemFailure("tcgetattr", "the terminal") }
-      before = settings
-    }
-    guard var settings = before else { return }
+    var settings = before ?? termios()
+    // Filled by the call, on this stack.
+    if before == nil, unsafe tcgetattr(input, &settings) != 0 { throw SystemFailure("tcgetattr", "the terminal") }
+    before = settings
     settings.c_lflag &= ~tcflag_t(ICANON | ECHO)
     // Reads the settings on this stack.
     unsafe tcsetattr(input, TCSANOW, &settings)
     try write(Array("\u{1b}[?1049h\u{1b}[?25l\u{1b}[2J".utf8))
   }
 
-  /// Gives the terminal back as it was.
   func leave() {
     guard var settings = before.take() else { return }
     // A terminal that has gone cannot be written to, and has no settings to restore.
@@ -50,12 +46,15 @@ final class FullScreen {
 /// A line of a screen: texts of different styles, cut at the screen's edge.
 struct ScreenLine {
   private var parts: [(text: String, style: Style?)] = []
-  /// The cells that the line takes so far.
   private(set) var width = 0
 
-  init() {}
+  init(_ text: String = "", _ style: Style? = nil) { add(text, style) }
 
-  init(_ text: String, _ style: Style? = nil) { add(text, style) }
+  /// A line of `top` with its label and its value, after which a bar, a plot or a remark may follow.
+  init(label: String, _ value: String) {
+    self.init(TextWidth.padded(label, to: 10))
+    add(TextWidth.padded(value, to: 9, onLeft: true), .heading)
+  }
 
   mutating func add(_ text: String, _ style: Style? = nil) {
     parts.append((text, style))

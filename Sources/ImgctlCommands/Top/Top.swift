@@ -18,7 +18,11 @@ struct Top: Verb {
     try checkTerminal(context)
     // The first look shows whether there is a daemon at all, while a message can still be read.
     _ = try context.statistics(over: context.connect())
-    switch try play(in: context) {
+    let ending: TopSession.Ending
+    do throws(SystemFailure) { ending = try TopSession(context, every: delay).showUntilEnd() } catch {
+      throw Failure(error)
+    }
+    switch ending {
     case .quit: return .done
     case .signal(let number): TopSession.die(of: number)
     case .failure(let failure): throw Failure(failure)
@@ -38,12 +42,6 @@ struct Top: Verb {
       throw Failure(.wrongUsage, "--verbose writes to the terminal that top draws on: add 2>FILE")
     }
   }
-
-  private func play(in context: Context) throws(Failure) -> TopSession.Ending {
-    do throws(SystemFailure) { return try TopSession(context, every: delay).showUntilEnd() } catch {
-      throw Failure(error)
-    }
-  }
 }
 
 // However `top` ends, by a key, a signal or an error, `showUntilEnd` leaves the screen first. The signals are blocked
@@ -57,7 +55,7 @@ final class TopSession {
     case failure(SystemFailure)
   }
 
-  private static let ends = [SIGINT, SIGTERM, SIGHUP, SIGQUIT]
+  private static let signals = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT, SIGWINCH]
 
   private let context: Context
   private let delay: Duration
@@ -73,14 +71,14 @@ final class TopSession {
   init(_ context: Context, every delay: Duration) throws(SystemFailure) {
     self.context = context
     self.delay = delay
-    SignalWatch.block(Self.ends + [SIGTSTP, SIGCONT, SIGWINCH])
+    SignalWatch.block(Self.signals)
     loop = try EventLoop()
     screen = FullScreen(readingFrom: context.console.input, writingBy: context.console.output)
     view = TopView(palette: context.palette, glyphs: .of(context.environment), delay: delay)
     state = TopState(socket: context.socket)
     let session = Unowned(self)
     feed = DaemonFeed(context, loop) { session.object.show($0) }
-    signals = try SignalWatch(Self.ends + [SIGTSTP, SIGCONT, SIGWINCH], on: loop) { session.object.receive($0) }
+    signals = try SignalWatch(Self.signals, on: loop) { session.object.receive($0) }
     keys = try loop.watch(context.console.input, for: .read) { _ in session.object.readKeys() }
   }
 
@@ -151,17 +149,14 @@ final class TopSession {
     switch signal {
     case SIGINT: leave(for: .quit)
     case SIGWINCH: draw()
-    case SIGTSTP: pauseProcess()
+    case SIGTSTP:
+      // A person's request: the terminal is given back to the shell.
+      screen.leave()
+      Self.raiseUnwatched(SIGTSTP)
+      resumeProcess()
     case SIGCONT: resumeProcess()
     default: leave(for: .signal(signal))
     }
-  }
-
-  /// Stops the process at a person's request, with the terminal given back to the shell.
-  private func pauseProcess() {
-    screen.leave()
-    Self.raiseUnwatched(SIGTSTP)
-    resumeProcess()
   }
 
   private func resumeProcess() {

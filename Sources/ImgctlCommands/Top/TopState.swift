@@ -2,7 +2,6 @@ import ImgdConnection
 import ImgdSystem
 import ImgdWire
 
-/// All that `top` shows.
 struct TopState {
   /// How many intervals the widest terminal has columns for.
   private static let longestHistory = 1000
@@ -109,20 +108,14 @@ final class DaemonFeed {
   }
 
   private func receive(_ line: [UInt8]) {
-    do throws(ConnectionProblem) { receive(try Reply(line, from: context.socket)) } catch {
-      connection?.breakOff(error)
-    }
-  }
-
-  private func receive(_ reply: Reply) {
-    guard reply.succeeded == true else { return fail(reply.complaint) }
-    guard let statistics else {
-      self.statistics = DaemonStatistics(reply: reply, moment: loop.now)
-      return
-    }
-    self.statistics = nil
-    begun = nil
-    onLook(.answers(statistics, fetches: reply.objects("jobs") ?? []))
+    do throws(ConnectionProblem) {
+      let reply = try Reply(line, from: context.socket)
+      guard reply.succeeded == true else { return fail(reply.complaint) }
+      guard let statistics else { return self.statistics = DaemonStatistics(reply: reply, moment: loop.now) }
+      self.statistics = nil
+      begun = nil
+      onLook(.answers(statistics, fetches: reply.objects("jobs") ?? []))
+    } catch { connection?.breakOff(error) }
   }
 
   private func lose(_ problem: ConnectionProblem?) { fail((problem ?? .closed(path: context.socket)).description) }

@@ -4,17 +4,10 @@ import ImgdWire
 
 /// Draws the state of `top` for a terminal of any size: what does not fit is left out at the bottom, and lines are cut.
 struct TopView {
-  private let palette: Palette
-  private let glyphs: Glyphs
-  private let delay: Duration
+  let palette: Palette
+  let glyphs: Glyphs
+  let delay: Duration
 
-  init(palette: Palette, glyphs: Glyphs, delay: Duration) {
-    self.palette = palette
-    self.glyphs = glyphs
-    self.delay = delay
-  }
-
-  /// At most as many lines as the terminal has rows.
   func lines(_ state: TopState, in size: TerminalSize, at time: LocalTime) -> [String] {
     let isHigh = size.rows >= 26
     let gap = isHigh ? [ScreenLine()] : []
@@ -22,12 +15,12 @@ struct TopView {
     if state.showsKeys {
       lines += Self.keys.map { ScreenLine($0) }
     } else if let statistics = state.latest {
-      lines += TrafficRows(glyphs, columns: size.columns).lines(state.history, plotRows: isHigh ? 3 : 1)
+      lines += TrafficRows(glyphs: glyphs, columns: size.columns).lines(state.history, plotRows: isHigh ? 3 : 1)
       lines += gap
-      lines += CapacityRows(glyphs, columns: size.columns).lines(statistics) + gap
+      lines += CapacityRows(glyphs: glyphs, columns: size.columns).lines(statistics) + gap
       lines += FactRows.lines(statistics) + gap
       let room = size.rows - lines.count - 1
-      lines += FetchRows(glyphs).lines(state.fetches, of: statistics, in: size.columns, rows: room)
+      lines += FetchRows(glyphs: glyphs).lines(state.fetches, of: statistics, in: size.columns, rows: room)
     }
     lines = Array(lines.prefix(max(size.rows - 1, 0)))
     while lines.count < size.rows - 1 { lines.append(ScreenLine()) }
@@ -41,8 +34,6 @@ struct TopView {
     "p50, p99    so long take half of the answers at most, and all but one in a hundred",
     "held 14s    the host has asked to be left alone for so long", "3x          three requests wait for this download",
   ]
-
-  // MARK: Heading and footer
 
   private func heading(_ state: TopState, _ size: TerminalSize, _ time: LocalTime) -> [ScreenLine] {
     var first = ScreenLine("imgd", .heading)
@@ -72,13 +63,8 @@ struct TopView {
 
 /// Draws the traffic: the hit ratio, hits, misses and downloads, each with its history.
 struct TrafficRows {
-  private let glyphs: Glyphs
-  private let columns: Int
-
-  init(_ glyphs: Glyphs, columns: Int) {
-    self.glyphs = glyphs
-    self.columns = columns
-  }
+  let glyphs: Glyphs
+  let columns: Int
 
   func lines(_ history: [Traffic], plotRows: Int) -> [ScreenLine] {
     let latest = history.last
@@ -116,30 +102,16 @@ struct TrafficRows {
 
 /// Draws how full the tiers, the places for downloads and the decoders are.
 struct CapacityRows {
-  private let glyphs: Glyphs
-  private let columns: Int
-
-  init(_ glyphs: Glyphs, columns: Int) {
-    self.glyphs = glyphs
-    self.columns = columns
-  }
+  let glyphs: Glyphs
+  let columns: Int
 
   func lines(_ statistics: DaemonStatistics) -> [ScreenLine] {
-    ["memory", "disk"].map { tier($0, statistics) } + [
-      filled(
-        "downloads", statistics.number("downloads", "active"), of: statistics.number("downloads", "max_active"),
-        "\(statistics.number("downloads", "queued")) wait" + failures("downloads", statistics)),
-      filled(
-        "decoders", statistics.number("decode", "active"),
-        // Decoders are started on demand, so the bar shows how many there may be.
-        of: max(statistics.number("decode", "max_workers"), statistics.number("decode", "workers")),
-        "\(statistics.number("decode", "queued")) wait" + failures("decode", statistics)),
+    // Decoders are started on demand, so the bar shows how many there may be.
+    let decoders = max(statistics.number("decode", "max_workers"), statistics.number("decode", "workers"))
+    return ["memory", "disk"].map { tier($0, statistics) } + [
+      places("downloads", "downloads", of: statistics.number("downloads", "max_active"), statistics),
+      places("decoders", "decode", of: decoders, statistics),
     ]
-  }
-
-  private func failures(_ object: String, _ statistics: DaemonStatistics) -> String {
-    let count = statistics.number(object, "failed")
-    return count > 0 ? ", \(count) failed" : ""
   }
 
   private func tier(_ name: String, _ statistics: DaemonStatistics) -> ScreenLine {
@@ -157,8 +129,10 @@ struct CapacityRows {
     return bar(name, Quantity.shortSize(bytes), share(bytes, capacity), remark, warning: state)
   }
 
-  private func filled(_ label: String, _ used: Int, of all: Int, _ waiting: String) -> ScreenLine {
-    bar(label, "\(used)", share(used, all), "of \(all), \(waiting)")
+  private func places(_ label: String, _ object: String, of all: Int, _ statistics: DaemonStatistics) -> ScreenLine {
+    let (used, failed) = (statistics.number(object, "active"), statistics.number(object, "failed"))
+    let remark = "of \(all), \(statistics.number(object, "queued")) wait" + (failed > 0 ? ", \(failed) failed" : "")
+    return bar(label, "\(used)", share(used, all), remark)
   }
 
   private func share(_ part: Int, _ whole: Int) -> Double { whole > 0 ? Double(part) / Double(whole) : 0 }
@@ -187,9 +161,7 @@ struct FetchRows {
   /// The fewest columns that have room for bars.
   private static let wide = 60
 
-  private let glyphs: Glyphs
-
-  init(_ glyphs: Glyphs) { self.glyphs = glyphs }
+  let glyphs: Glyphs
 
   /// A title and as many of the fetches as there are rows for.
   func lines(_ fetches: [Reply], of statistics: DaemonStatistics, in columns: Int, rows: Int) -> [ScreenLine] {
@@ -275,13 +247,5 @@ enum FactRows {
     guard let times, times.number("count") ?? 0 > 0 else { return "no \(kind) yet" }
     let texts = ["p50", "p99"].map { Quantity.time(microseconds: times.fraction($0) ?? 0) }
     return "\(kind) p50 \(texts[0]), p99 \(texts[1])"
-  }
-}
-
-extension ScreenLine {
-  /// A line of `top` with its label and its value, after which a bar, a plot or a remark may follow.
-  init(label: String, _ value: String) {
-    self.init(TextWidth.padded(label, to: 10))
-    add(TextWidth.padded(value, to: 9, onLeft: true), .heading)
   }
 }

@@ -124,7 +124,6 @@ struct UnfinishedLine {
   /// The command by which a shell's script asks: `imgctl __complete WORD...`. Help does not list it.
   static let command = "__complete"
 
-  /// What a word stands for.
   enum Place {
     case option([VerbOption])
     /// A word of this kind, after a beginning that stays, such as `--cache=`.
@@ -140,7 +139,7 @@ struct UnfinishedLine {
   init(_ words: ArraySlice<String>) throws(UsageProblem) {
     word = words.last ?? ""
     // Two hyphens in place of the word show what it is: they can become a value or an operand, but not an option.
-    let line = try LineBeginning(words.dropLast() + ["--"])
+    let line = try LineBeginning.of(words.dropLast() + ["--"])
     let items = try line.items
     manner = try Manner(items.filter { if case .option("socket", _) = $0 { true } else { false } })
     place = Self.place(of: word, in: line.verb?.description, after: items)
@@ -154,7 +153,7 @@ struct UnfinishedLine {
     case .operand("--"): break
     case _ where word.hasPrefix("-"):
       let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-      guard parts.count == 2 else { return .option(options.filter { $0.mayFollow(items) }) }
+      guard parts.count == 2 else { return .option(options.filter { mayFollow($0, items) }) }
       return .word(kind(of: String(parts[0].dropFirst(2)), options), after: parts[0] + "=")
     default: break
     }
@@ -166,18 +165,11 @@ struct UnfinishedLine {
   private static func kind(of option: String, _ options: [VerbOption]) -> WordKind {
     options.first { $0.name == option }?.value?.kind ?? .text
   }
-}
 
-extension VerbOption {
-  /// The spellings of the option, such as `--output` and `-o`.
-  var spellings: [String] { ["--" + name] + (letter.map { ["-\($0)"] } ?? []) }
-
-  fileprivate func mayFollow(_ items: [CommandLineScanner.Item]) -> Bool {
-    repeats || !items.contains { if case .option(name, _) = $0 { true } else { false } }
+  private static func mayFollow(_ option: VerbOption, _ items: [CommandLineScanner.Item]) -> Bool {
+    option.repeats || !items.contains { if case .option(option.name, _) = $0 { true } else { false } }
   }
-}
 
-extension UnfinishedLine {
   /// A word that a shell can put into the line, and what it means, for shells that show that.
   typealias Offer = (word: String, help: String)
 
@@ -188,8 +180,8 @@ extension UnfinishedLine {
       return .done
     }
     // A word that a terminal would show as another one is not offered.
-    let lines = offers(in: context).filter { offer in offer.word.hasPrefix(word) && printable(offer.word) == offer.word
-    }.map { $0.help.isEmpty ? $0.word : $0.word + "\t" + printable($0.help) }
+    let fitting = offers(in: context).filter { $0.word.hasPrefix(word) && printable($0.word) == $0.word }
+    let lines = fitting.map { $0.help.isEmpty ? $0.word : $0.word + "\t" + printable($0.help) }
     if !lines.isEmpty { try context.print(lines.joined(separator: "\n")) }
     return .done
   }
@@ -198,8 +190,7 @@ extension UnfinishedLine {
     switch place {
     case .option(let options): options.flatMap { option in option.spellings.map { ($0, option.help) } }
     case .word(let kind, let beginning):
-      words(kind, String(word.dropFirst(beginning.count)), context).map { offer in (beginning + offer.word, offer.help)
-      }
+      words(kind, String(word.dropFirst(beginning.count)), context).map { (beginning + $0.word, $0.help) }
     }
   }
 
@@ -264,8 +255,7 @@ struct DaemonOffers {
     var (low, high) = (0, Int(UInt32.max))
     while high - low > Self.mostExamined / 2 {
       let middle = low + (high - low) / 2
-      let isBehind = try entries(.disk, after: middle, atMost: 1).isEmpty
-      if isBehind { high = middle } else { low = middle }
+      if try entries(.disk, after: middle, atMost: 1).isEmpty { high = middle } else { low = middle }
     }
     let start = max(high - Self.mostExamined, 0)
     return try entries(.disk, prefix: word, after: start, atMost: Self.mostURLs)

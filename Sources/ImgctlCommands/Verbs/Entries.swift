@@ -17,9 +17,8 @@ struct Entries: Verb {
   private let isLong: Bool
 
   init(_ arguments: Arguments) {
-    listing = EntryListing(
-      tier: arguments.word("tier") ?? .memory, prefix: arguments.text("prefix"),
-      limit: arguments.number("limit") ?? .max)
+    let limit = arguments.number("limit") ?? .max
+    listing = EntryListing(tier: arguments.word("tier") ?? .memory, prefix: arguments.text("prefix"), limit: limit)
     isLong = arguments.has("long")
   }
 
@@ -28,6 +27,8 @@ struct Entries: Verb {
     let columns = Columns(
       [.right, .left, .right, .right, .right] + (isLong ? [.left, .left, .left] : []) + [.left],
       widths: [8, 4, 9, 9, 9] + (isLong ? [20, 10, 10] : []))
+    let details = isLong ? ["STORED", "IDENTIFIER", "TAGS"] : []
+    let titles = ["BYTES", "TYPE", "SIZE", "AGE", "FRESH"] + details + ["URL"]
     var isEmpty = true
     try listing.read(over: context.connect(), in: context) { entry throws(Failure) in
       if context.asJSON { return try context.print(entry.json) }
@@ -39,21 +40,16 @@ struct Entries: Verb {
     return .done
   }
 
-  private var titles: [String] {
-    ["BYTES", "TYPE", "SIZE", "AGE", "FRESH"] + (isLong ? ["STORED", "IDENTIFIER", "TAGS"] : []) + ["URL"]
-  }
-
   private func row(_ entry: Reply) -> [String] {
     let fresh = entry.number("fresh_for") ?? 0
-    return [
+    let facts = [
       Quantity.shortSize(entry.number("bytes") ?? 0), printable(entry.display("format")), EntryText.dimensions(entry),
       EntryText.value("age", of: entry), fresh > 0 ? Quantity.time(seconds: fresh) : "stale",
-    ] + (isLong ? details(entry) : []) + [printable(entry.display("url"))]
-  }
-
-  private func details(_ entry: Reply) -> [String] {
+    ]
+    guard isLong else { return facts + [printable(entry.display("url"))] }
     let tags = entry.flag("any_tag") == true ? "any" : EntryText.value("tags", of: entry)
-    return [EntryText.value("stored", of: entry), EntryText.value("identifier", of: entry), tags]
+    let details = [EntryText.value("stored", of: entry), EntryText.value("identifier", of: entry), tags]
+    return facts + details + [printable(entry.display("url"))]
   }
 }
 
@@ -69,20 +65,15 @@ struct Query: Verb {
       Prints what is known of each picture. Nothing is fetched, and the picture does not count as used. The exit code is 6 if a picture is not in the cache.
       """)
 
-  private let urls: [String]
-  private let identifier: String?
-  private let describes: Bool
+  private let arguments: Arguments
 
-  init(_ arguments: Arguments) {
-    urls = arguments.operands
-    identifier = arguments.text("identifier")
-    describes = arguments.has("describe")
-  }
+  init(_ arguments: Arguments) { self.arguments = arguments }
 
   func carryOut(in context: Context) throws(Failure) -> ExitCode {
     let connection = try context.connect()
     var outcome = ExitCode.done
-    for url in urls {
+    let (identifier, describes) = (arguments.text("identifier"), arguments.has("describe"))
+    for url in arguments.operands {
       let request = QueryRequest(url: url, identifier: identifier, describe: describes)
       let answer = try context.answer(to: .query(request), over: connection, within: Context.patience)
       if context.asJSON { try context.print(answer.text) }
@@ -128,7 +119,6 @@ struct EntryListing {
   let prefix: String?
   let limit: Int
 
-  /// Calls `body` with each entry in turn.
   func read(over connection: ControlConnection, in context: Context, _ body: (Reply) throws(Failure) -> Void)
     throws(Failure)
   {
@@ -151,8 +141,7 @@ enum EntryText {
   /// A field with its unit.
   static func value(_ field: String, of entry: Reply) -> String {
     guard let number = entry.number(field) else {
-      let words = entry.texts(field)?.joined(separator: ", ")
-      let text = printable(words ?? entry.display(field))
+      let text = printable(entry.texts(field)?.joined(separator: ", ") ?? entry.display(field))
       return text.isEmpty ? "-" : text
     }
     switch field {

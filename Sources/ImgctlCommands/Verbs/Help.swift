@@ -4,31 +4,23 @@ import ImgdSystem
 struct Help: Verb {
   static let description = VerbDescription("help", "explain a command", operands: .optional("COMMAND", .command))
 
+  /// The widest line.
+  private static let width = 80
+
   private let subject: VerbDescription?
 
   init(about subject: VerbDescription?) { self.subject = subject }
 
   init(_ arguments: Arguments) throws(UsageProblem) {
-    subject = try arguments.operands.first.map(Self.description(of:))
-  }
-
-  private static func description(of word: String) throws(UsageProblem) -> VerbDescription {
-    try Verbs.named(word).description
+    var subject: VerbDescription?
+    if let word = arguments.operands.first { subject = try Verbs.named(word).description }
+    self.subject = subject
   }
 
   func carryOut(in context: Context) throws(Failure) -> ExitCode {
-    try context.print(HelpText.about(subject))
+    try context.print(subject.map(Self.page) ?? Self.overview)
     return .done
   }
-}
-
-/// The text of `imgctl help`, made from the descriptions of the commands.
-enum HelpText {
-  /// The widest line.
-  private static let width = 80
-
-  /// The list of commands, or the help of one.
-  static func about(_ verb: VerbDescription?) -> String { verb.map(page) ?? overview }
 
   private static var overview: String {
     let verbs = Verbs.all.map { verb in (verb.description.name, verb.description.summary) }
@@ -49,14 +41,10 @@ enum HelpText {
 
   private static func page(_ verb: VerbDescription) -> String {
     let usage = "Usage: imgctl \(verb.name)\(verb.operands.usage)\(verb.options.isEmpty ? "" : " [OPTION]...")"
-    var parts = [usage, wrapped(sentence(verb.summary))]
-    if !verb.details.isEmpty { parts += verb.details.split(separator: "\n").map { wrapped(String($0)) } }
+    let summary = verb.summary.prefix(1).uppercased() + verb.summary.dropFirst() + "."
+    var parts = [usage, wrapped(summary)] + verb.details.split(separator: "\n").map { wrapped(String($0)) }
     if !verb.options.isEmpty { parts += ["", options(verb.options)] }
     return parts.joined(separator: "\n")
-  }
-
-  private static func sentence(_ summary: String) -> String {
-    summary.prefix(1).uppercased() + summary.dropFirst() + "."
   }
 
   private static func options(_ options: [VerbOption]) -> String {
@@ -74,12 +62,10 @@ enum HelpText {
     let margin = String(repeating: " ", count: left + 4)
     return rows.map { name, text in
       let lines = lines(of: text, width - left - 4)
-      let first = name.count > left ? name + "\n" + margin : name + padding(left - name.count + 2)
+      let first = name.count > left ? name + "\n" + margin : TextWidth.padded(name, to: left + 2)
       return "  " + first + lines.joined(separator: "\n" + margin)
     }.joined(separator: "\n")
   }
-
-  private static func padding(_ count: Int) -> String { String(repeating: " ", count: count) }
 
   private static func wrapped(_ text: String) -> String { lines(of: text, width).joined(separator: "\n") }
 

@@ -26,28 +26,22 @@ struct ListFetches: Verb {
       if !context.manner.isQuiet { context.console.remark("no fetch is under way") }
       return .done
     }
-    try context.print(Self.table(fetches, context.palette))
+    let titles = ["RECEIPT", "STATE", "PRIORITY", "BYTES", "DONE", "WAITERS", "AGE", "URL"]
+    var lines = Columns.lines(
+      [titles] + fetches.map(Self.row), [.left, .left, .left, .right, .right, .right, .right, .left])
+    lines[0] = context.palette(lines[0], .heading)
+    try context.print(lines.joined(separator: "\n"))
     return .done
   }
 
-  private static func table(_ fetches: [Reply], _ palette: Palette) -> String {
-    let titles = ["RECEIPT", "STATE", "PRIORITY", "BYTES", "DONE", "WAITERS", "AGE", "URL"]
-    let lines = Columns.lines(
-      [titles] + fetches.map(row), [.left, .left, .left, .right, .right, .right, .right, .left])
-    return ([palette(lines[0], .heading)] + lines.dropFirst()).joined(separator: "\n")
-  }
-
-  /// The state, and how long the host has asked to be left alone.
-  private static func state(of fetch: Reply) -> String {
-    let pause = fetch.number("retry_after_ms").map { ", held " + Quantity.time(roundedUp: .milliseconds($0)) }
-    return printable(fetch.display("state")) + (pause ?? "")
-  }
-
   private static func row(_ fetch: Reply) -> [String] {
+    // How long the host has asked to be left alone.
+    let pause = fetch.number("retry_after_ms").map { ", held " + Quantity.time(roundedUp: .milliseconds($0)) } ?? ""
     let received = fetch.number("received") ?? 0
     return [
-      printable(fetch.display("receipt")), state(of: fetch), printable(fetch.display("priority")),
-      Quantity.shortSize(received), fetch.number("expected").flatMap { Quantity.share(received, of: $0) } ?? "-",
+      printable(fetch.display("receipt")), printable(fetch.display("state")) + pause,
+      printable(fetch.display("priority")), Quantity.shortSize(received),
+      fetch.number("expected").flatMap { Quantity.share(received, of: $0) } ?? "-",
       printable(fetch.display("waiters")), Quantity.time(milliseconds: fetch.number("age_ms") ?? 0),
       printable(fetch.display("url")),
     ]
@@ -101,8 +95,7 @@ struct Cancel: Verb {
     }
     let state = reply.text("state")
     if state == "unknown" {
-      let receipt = reply.text("receipt") ?? ""
-      context.console.complain("no fetch has the receipt \(receipt), or it ended some time ago")
+      context.console.complain("no fetch has the receipt \(reply.text("receipt") ?? ""), or it ended some time ago")
       return .failed
     }
     if !context.asJSON {

@@ -21,52 +21,48 @@ struct Monitor: Verb {
     let connection = try context.connect()
     let answer = try context.ask(.subscribe(topics), over: connection)
     if context.asJSON { try context.print(answer.text) }
-    if !context.manner.isQuiet { context.console.remark(greeting(answer.reply, context.socket)) }
-    let text = EventText(context.palette)
-    while let line = try next(over: connection) {
-      try context.print(context.asJSON ? String(decoding: line.bytes, as: UTF8.self) : text.line(line.event, at: .now))
+    if !context.manner.isQuiet {
+      let downloads = answer.reply.object("snapshot")?.object("downloads")
+      let (active, queued) = (downloads?.number("active") ?? 0, downloads?.number("queued") ?? 0)
+      context.console.remark("connected to \(context.socket); downloads: \(active) running, \(queued) waiting")
+    }
+    let text = EventText(palette: context.palette)
+    while let event = try next(over: connection) {
+      try context.print(context.asJSON ? event.text : text.line(event.reply, at: .now))
     }
     throw Failure(.unreachable, "imgd at \(context.socket) has ended")
   }
 
-  /// The next event; nil when the daemon has ended.
-  private func next(over connection: ControlConnection) throws(Failure) -> (bytes: [UInt8], event: Reply)? {
+  private func next(over connection: ControlConnection) throws(Failure) -> Answer? {
     do throws(ConnectionProblem) {
       guard let line = try connection.receive() else { return nil }
-      return (line, try Reply(line, from: connection.path))
+      return Answer(line: line, reply: try Reply(line, from: connection.path))
     } catch { throw Failure(error) }
-  }
-
-  private func greeting(_ reply: Reply, _ socket: String) -> String {
-    let downloads = reply.object("snapshot")?.object("downloads")
-    let active = downloads?.number("active") ?? 0
-    let queued = downloads?.number("queued") ?? 0
-    return "connected to \(socket); downloads: \(active) running, \(queued) waiting"
   }
 }
 
 /// Events as lines for people: the time of day, the kind, and what has happened.
 struct EventText {
-  private let palette: Palette
-
-  init(_ palette: Palette) { self.palette = palette }
+  let palette: Palette
 
   func line(_ event: Reply, at time: LocalTime) -> String {
     let kind = event.event ?? "answer"
-    let (word, style, rest) =
+    let (word, style, rest): (String, Style?, String) =
       switch kind {
       case "job": job(event)
       case "cache": cache(event)
-      case "pressure": ("removed", Style.doubtful, pressure(event))
-      case "config": (event.text("what") ?? "?", configStyle(event), "")
-      case "overflow": ("lost", Style.bad, "\(event.display("lost")) events came faster than they were read")
+      case "pressure": ("removed", .doubtful, pressure(event))
+      case "config": (event.text("what") ?? "?", event.text("what") == "refused" ? .bad : .good, "")
+      case "overflow": ("lost", .bad, "\(event.display("lost")) events came faster than they were read")
       default: ("", nil, event.json)
       }
     let parts = [
       palette(time.text, .faint), TextWidth.padded(printable(kind), to: 8),
       palette(TextWidth.padded(printable(word), to: 9), style), printable(rest),
     ]
-    return parts.joined(separator: "  ").trimmedEnd
+    var line = parts.joined(separator: "  ")
+    while line.last == " " { line.removeLast() }
+    return line
   }
 
   private func job(_ event: Reply) -> (String, Style?, String) {
@@ -89,27 +85,13 @@ struct EventText {
     let entries = event.number("entries").map { "\($0) \($0 == 1 ? "entry" : "entries")" }
     let bytes = event.number("bytes").map { Quantity.size($0) }
     let facts = [entries, bytes].compactMap { $0 }.joined(separator: ", ")
-    return (
-      what == "removed_all" ? "emptied" : what, what == "stored" ? .good : .doubtful,
-      [event.text("tier"), facts].compactMap { $0 }.joined(separator: ": ")
-        + (event.text("url").map { "  " + $0 } ?? "")
-    )
+    let place = [event.text("tier"), facts].compactMap { $0 }.joined(separator: ": ")
+    let url = event.text("url").map { "  " + $0 } ?? ""
+    return (what == "removed_all" ? "emptied" : what, what == "stored" ? .good : .doubtful, place + url)
   }
 
   private func pressure(_ event: Reply) -> String {
-    let entries = event.number("removed_entries") ?? 0
-    return "\(entries) entries, \(Quantity.size(event.number("removed_bytes") ?? 0)), because of "
-      + event.display("source")
-  }
-
-  private func configStyle(_ event: Reply) -> Style { event.text("what") == "refused" ? .bad : .good }
-}
-
-extension String {
-  /// The text without spaces at its end.
-  fileprivate var trimmedEnd: String {
-    var text = self
-    while text.last == " " { text.removeLast() }
-    return text
+    let (entries, bytes) = (event.number("removed_entries") ?? 0, event.number("removed_bytes") ?? 0)
+    return "\(entries) entries, \(Quantity.size(bytes)), because of \(event.display("source"))"
   }
 }

@@ -29,12 +29,9 @@ struct PurgePictures: Verb {
 
   private static let repeated = ["url", "identifier", "prefix", "host", "tag"]
 
-  private let requests: [PurgeRequest]
-  /// The values of the repeated filter, one for each request; empty if there is only one request.
-  private let values: [String]
+  /// A request for each value of the repeated filter, or one without a value.
+  private let purges: [(value: String?, request: PurgeRequest)]
   private let needsConsent: Bool
-  private let place: String
-  private let isSoft: Bool
 
   init(_ arguments: Arguments) throws(UsageProblem) {
     let several = Self.repeated.filter { Self.values(of: $0, arguments).count > 1 }
@@ -50,33 +47,34 @@ struct PurgePictures: Verb {
       throw UsageProblem("purge needs a filter, or --all to remove every entry")
     }
     try Self.checkMatching(arguments)
-    values = several.first.map { Self.values(of: $0, arguments) } ?? []
-    requests =
-      values.isEmpty ? [Self.request(arguments, nil)] : values.map { Self.request(arguments, (several[0], $0)) }
+    if let filter = several.first {
+      purges = Self.values(of: filter, arguments).map { (value: $0, request: Self.request(arguments, (filter, $0))) }
+    } else {
+      purges = [(nil, Self.request(arguments, nil))]
+    }
     needsConsent = !isFiltered && !arguments.has("yes")
-    place =
-      switch arguments.text("tier") {
-      case "memory": "the memory"
-      case "disk": "the disk"
-      default: "the cache"
-      }
-    isSoft = arguments.has("soft")
   }
 
   func carryOut(in context: Context) throws(Failure) -> ExitCode {
     guard try isAllowed(context) else { return .failed }
     let connection = try context.connect()
-    for (index, request) in requests.enumerated() {
+    for (value, request) in purges {
       // The daemon answers a purge when the index on disk is written, however long that takes.
       let answer = try context.ask(.purge(request), over: connection, within: nil)
-      let heading = values.isEmpty ? "" : printable(values[index]) + ": "
-      try context.print(answer) { heading + Self.text($0, isSoft: isSoft) }
+      let heading = value.map { printable($0) + ": " } ?? ""
+      try context.print(answer) { heading + Self.text($0, isSoft: request.soft) }
     }
     return .done
   }
 
   private func isAllowed(_ context: Context) throws(Failure) -> Bool {
     guard needsConsent else { return true }
+    let place =
+      switch purges[0].request.tier {
+      case .memory: "the memory"
+      case .disk: "the disk"
+      case .all: "the cache"
+      }
     let question = "Remove every picture from \(place) of imgd at \(printable(context.socket))?"
     do throws(SystemFailure) {
       // In a script there is nobody to ask, and its author has written --all.
@@ -126,16 +124,7 @@ struct PurgePictures: Verb {
     return Int(seconds) + (attoseconds > 0 ? 1 : 0)
   }
 
-  /// Whether the other hosts of a fleet know about the purge.
-  private static func others(_ reply: Reply) -> String {
-    switch reply.text("fleet") {
-    case "sent": "; the other hosts are told"
-    case "pending": "; the other hosts will be told when the fleet's server answers"
-    default: ""
-    }
-  }
-
-  /// How much a purge removed from each tier.
+  /// How much a purge removed from each tier, and whether the other hosts of a fleet know about it.
   private static func text(_ reply: Reply, isSoft: Bool) -> String {
     let tiers = ["memory", "disk"].compactMap { tier in
       if reply.text(tier) == "pending" { return "\(tier): as soon as it can be written" }
@@ -145,6 +134,12 @@ struct PurgePictures: Verb {
         return "\(tier): \(entries) \(word), \(Quantity.size(counts.number("bytes") ?? 0))"
       }
     }
-    return (isSoft ? "marked as stale in " : "removed from ") + tiers.joined(separator: "; ") + others(reply)
+    let others =
+      switch reply.text("fleet") {
+      case "sent": "; the other hosts are told"
+      case "pending": "; the other hosts will be told when the fleet's server answers"
+      default: ""
+      }
+    return (isSoft ? "marked as stale in " : "removed from ") + tiers.joined(separator: "; ") + others
   }
 }

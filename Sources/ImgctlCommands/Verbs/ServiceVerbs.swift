@@ -12,7 +12,7 @@ struct Ping: Verb {
 
   func carryOut(in context: Context) throws(Failure) -> ExitCode {
     let start = Instant.current
-    let answer = try context.ask(.ping)
+    let answer = try context.ask(.ping, over: context.connect())
     let microseconds = (Instant.current - start).nanoseconds / 1000
     try context.print(answer) { _ in "imgd at \(printable(context.socket)) answered after \(microseconds) µs" }
     return .done
@@ -28,7 +28,7 @@ struct Version: Verb {
 
   func carryOut(in context: Context) throws(Failure) -> ExitCode {
     if !context.asJSON { _ = try Self.printOwn(in: context) }
-    let answer = try context.ask(.hello)
+    let answer = try context.ask(.hello, over: context.connect())
     try context.print(answer) { reply in
       let version = printable(reply.text("version") ?? "?")
       return "imgd \(version), protocol \(reply.number("protocol") ?? 0), at \(printable(context.socket))"
@@ -61,17 +61,14 @@ struct Reload: Verb {
       try context.print(answer) { _ in "imgd is stopping; it reads its configuration when it starts" }
       return .done
     }
-    guard answer.reply.succeeded == true else { return try refuse(answer.reply, in: context) }
+    guard answer.reply.succeeded == true else {
+      let mistakes = answer.reply.object("error")?.object("details")?.texts("mistakes") ?? []
+      guard mistakes.count > 1 else { throw Failure(refusal: answer.reply) }
+      for mistake in mistakes { context.console.complain(mistake) }
+      throw Failure(answer.reply.exitCode, "nothing was changed: see the \(mistakes.count) lines above")
+    }
     try context.print(answer, Self.text)
     return .done
-  }
-
-  /// Prints each mistake on a line of its own.
-  private func refuse(_ reply: Reply, in context: Context) throws(Failure) -> ExitCode {
-    let mistakes = reply.object("error")?.object("details")?.texts("mistakes") ?? []
-    guard mistakes.count > 1 else { throw Failure(refusal: reply) }
-    for mistake in mistakes { context.console.complain(mistake) }
-    throw Failure(reply.exitCode, "nothing was changed: see the \(mistakes.count) lines above")
   }
 
   /// The keys that a reload has changed, and those that need a restart.
@@ -98,7 +95,7 @@ struct ShowConfiguration: Verb {
   init(_ arguments: Arguments) { name = arguments.operands.first }
 
   func carryOut(in context: Context) throws(Failure) -> ExitCode {
-    let answer = try context.ask(.config)
+    let answer = try context.ask(.config, over: context.connect())
     guard let sections = answer.reply.object("config") else {
       throw Failure(.failed, "the daemon's answer has no configuration")
     }
@@ -138,14 +135,10 @@ struct ShowConfiguration: Verb {
 
   /// Suggests the names that are written alike, and keys whose section was left out.
   private static func complaint(about name: String, _ sections: Reply) -> String {
-    let keys = sections.fields.flatMap { section in (sections.object(section)?.fields ?? []).map { section + "." + $0 }
-    }
-    let unsectioned = keys.filter { $0.lowercased().hasSuffix("." + name.lowercased()) }
-    let near =
-      unsectioned.isEmpty ? nearestName(to: name, among: sections.fields + keys).map { [$0] } ?? [] : unsectioned
-    let hint =
-      near.isEmpty
-      ? "the sections are \(sections.fields.joined(separator: ", "))" : "did you mean \(alternatives(near))?"
-    return "the configuration has no '\(name)': \(hint)"
+    let keys = sections.fields.flatMap { name in (sections.object(name)?.fields ?? []).map { name + "." + $0 } }
+    var near = keys.filter { $0.lowercased().hasSuffix("." + name.lowercased()) }
+    if near.isEmpty, let name = nearestName(to: name, among: sections.fields + keys) { near = [name] }
+    let known = "the sections are \(sections.fields.joined(separator: ", "))"
+    return "the configuration has no '\(name)': \(near.isEmpty ? known : "did you mean \(alternatives(near))?")"
   }
 }

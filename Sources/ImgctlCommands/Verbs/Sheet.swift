@@ -41,10 +41,8 @@ struct Sheet: Verb {
     try checkTarget(context)
     let connection = try context.connect()
     let entries = try listed(over: connection, in: context)
-    var thumbnails = Thumbnails(of: entries, size: size, connection, context)
-    let pictures = try thumbnails.all()
-    let page = SheetPage(of: context.socket, size: size)
-    try write(page.text(of: pictures, at: WallClock.seconds), context)
+    let pictures = try Thumbnails(entries: entries, size: size, connection: connection, context: context).all()
+    try write(SheetPage(socket: context.socket, size: size).text(of: pictures, at: WallClock.seconds), context)
     report(pictures.count, of: entries.count, context)
     return .done
   }
@@ -65,14 +63,11 @@ struct Sheet: Verb {
   }
 
   private func checkTarget(_ context: Context) throws(Failure) {
-    guard let output else {
-      guard !context.console.terminals.output else {
-        throw Failure(.wrongUsage, "standard output is a terminal: write -o FILE.html")
-      }
-      return
+    if output == nil, context.console.terminals.output {
+      throw Failure(.wrongUsage, "standard output is a terminal: write -o FILE.html")
     }
     // Checked before the work begins; a later change is noticed when the file is written.
-    if !replaces, OutputFile.isTaken(output) { throw Self.failure(.exists(output)) }
+    if let output, !replaces, OutputFile.isTaken(output) { throw Self.failure(.exists(output)) }
   }
 
   private func write(_ page: String, _ context: Context) throws(Failure) {
@@ -80,16 +75,13 @@ struct Sheet: Verb {
     // With signals blocked, no temporary file is left behind. Writing to a pipe or a device may take its time, and can
     // be interrupted.
     if !OutputFile.isSpecial(output) { SignalWatch.block([SIGINT, SIGTERM, SIGHUP]) }
-    let file = try Self.file(of: page)
+    let file: FileDescriptor
+    do throws(SystemFailure) {
+      file = try Payload(Array(page.utf8) + [UInt8(ascii: "\n")]).shareable().openReadOnly()
+    } catch { throw Failure(error) }
     do throws(OutputFile.Problem) { _ = try OutputFile.write(file, to: output, replaces ? .replace : .refuse) } catch {
       throw Self.failure(error)
     }
-  }
-
-  private static func file(of page: String) throws(Failure) -> FileDescriptor {
-    do throws(SystemFailure) {
-      return try Payload(Array(page.utf8) + [UInt8(ascii: "\n")]).shareable().openReadOnly()
-    } catch { throw Failure(error) }
   }
 
   private static func failure(_ problem: OutputFile.Problem) -> Failure {
@@ -99,10 +91,9 @@ struct Sheet: Verb {
 
   private func report(_ shown: Int, of listed: Int, _ context: Context) {
     guard !context.manner.isQuiet else { return }
-    let count = "\(shown) \(shown == 1 ? "picture" : "pictures")"
     let place = output.map { " in " + $0 } ?? ""
-    let missing = listed - shown
-    context.console.remark(count + place + (missing > 0 ? "; \(missing) left out, which could not be had" : ""))
+    let missing = shown < listed ? "; \(listed - shown) left out, which could not be had" : ""
+    context.console.remark("\(shown) \(shown == 1 ? "picture" : "pictures")" + place + missing)
   }
 }
 
@@ -111,33 +102,29 @@ struct Thumbnails {
   /// Enough requests to keep the decoders busy, and few enough that no other client waits.
   private static let mostUnderWay = 8
 
-  private let entries: [Reply]
-  private let size: Int
-  private let connection: ControlConnection
-  private let context: Context
-  private var pictures: [SheetPicture?]
-
-  init(of entries: [Reply], size: Int, _ connection: ControlConnection, _ context: Context) {
-    self.entries = entries
-    self.size = size
-    self.connection = connection
-    self.context = context
-    pictures = Array(repeating: nil, count: entries.count)
-  }
+  let entries: [Reply]
+  let size: Int
+  let connection: ControlConnection
+  let context: Context
 
   /// The pictures in the order of their entries, without those that could not be made.
-  mutating func all() throws(Failure) -> [SheetPicture] {
+  func all() throws(Failure) -> [SheetPicture] {
     guard !entries.isEmpty else { return [] }
     let format = try format()
+    var pictures = [SheetPicture?](repeating: nil, count: entries.count)
     var asked = 0
-    var answered = 0
-    while answered < entries.count {
+    for answered in entries.indices {
       while asked < entries.count, asked - answered < Self.mostUnderWay {
-        connection.send(Request.fetch(request(asked, format)).line(id: .integer(Int64(asked))))
+        connection.send(Request.fetch(request(entries[asked], format)).line(id: .integer(Int64(asked))))
         asked += 1
       }
-      try keep(try context.nextAnswer(over: connection).reply)
-      answered += 1
+      let reply = try context.nextAnswer(over: connection).reply
+      guard let index = reply.id, entries.indices.contains(index) else { throw Failure(refusal: reply) }
+      if reply.succeeded == true {
+        pictures[index] = SheetPicture(entries[index], thumbnail: reply)
+      } else if ReplyCode(rawValue: reply.errorCode ?? "") == .unavailable {
+        throw Failure(refusal: reply)
+      }
     }
     return pictures.compactMap { $0 }
   }
@@ -154,8 +141,7 @@ struct Thumbnails {
     return format
   }
 
-  private func request(_ index: Int, _ format: OutputFormat) -> FetchRequest {
-    let entry = entries[index]
+  private func request(_ entry: Reply, _ format: OutputFormat) -> FetchRequest {
     var fetch = FetchRequest(url: entry.text("url") ?? "")
     fetch.identifier = entry.text("identifier")
     // Looks into the cache without counting a use and without filling it.
@@ -165,26 +151,12 @@ struct Thumbnails {
     fetch.form = PictureForm(box: PictureForm.Box(width: size, height: size), format: format, frames: .first)
     return fetch
   }
-
-  private mutating func keep(_ reply: Reply) throws(Failure) {
-    guard let index = reply.id, entries.indices.contains(index) else { throw Failure(refusal: reply) }
-    if reply.succeeded == true {
-      pictures[index] = SheetPicture(entries[index], thumbnail: reply)
-    } else if ReplyCode(rawValue: reply.errorCode ?? "") == .unavailable {
-      throw Failure(refusal: reply)
-    }
-  }
 }
 
 /// A contact sheet as one HTML page, which needs no other file, no network and no script.
 struct SheetPage {
-  private let socket: String
-  private let size: Int
-
-  init(of socket: String, size: Int) {
-    self.socket = socket
-    self.size = size
-  }
+  let socket: String
+  let size: Int
 
   func text(of pictures: [SheetPicture], at seconds: Int64) -> String {
     let title = "Pictures of imgd at \(HTMLText.escaped(printable(socket)))"
@@ -266,7 +238,8 @@ struct SheetPicture {
     self.width = width
     self.height = height
     facts = [
-      printable(entry.display("format")) + " · " + EntryText.dimensions(entry).replacing("x", by: "×"),
+      printable(entry.display("format")) + " · "
+        + EntryText.dimensions(entry).split(separator: "x").joined(separator: "×"),
       Quantity.size(entry.number("bytes") ?? 0) + " · " + EntryText.value("age", of: entry) + " old",
     ]
   }
@@ -276,12 +249,6 @@ struct SheetPicture {
     let path = url.prefix { $0 != "?" && $0 != "#" }
     let last = path.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
     return last.isEmpty ? url : String(last)
-  }
-}
-
-extension String {
-  fileprivate func replacing(_ letter: Character, by other: Character) -> String {
-    String(map { $0 == letter ? other : $0 })
   }
 }
 

@@ -4,22 +4,13 @@ import ImgdSystem
 /// The daemon's counters for people: every field of the answer, in its order, with a remark where a number says
 /// little by itself.
 struct StatisticsTable {
-  private let statistics: DaemonStatistics
-  private let interval: Interval?
-  private let socket: String
+  let statistics: DaemonStatistics
+  /// With it, the table has the changes of the counters as well.
+  var interval: Interval?
+  let socket: String
 
-  /// A table of the current counters; with an interval, of their changes as well.
-  init(_ statistics: DaemonStatistics, since interval: Interval? = nil, socket: String) {
-    self.statistics = statistics
-    self.interval = interval
-    self.socket = socket
-  }
-
-  /// The whole table.
-  func lines(_ palette: Palette) -> [String] { heading(palette) + sections(palette) { _ in true } }
-
-  /// The table without the numbers that do not satisfy a condition.
-  func lines(_ palette: Palette, where isShown: (_ path: String) -> Bool) -> [String] {
+  /// The table, without the numbers that do not satisfy a condition.
+  func lines(_ palette: Palette, where isShown: (_ path: String) -> Bool = { _ in true }) -> [String] {
     heading(palette) + sections(palette, where: isShown)
   }
 
@@ -27,11 +18,12 @@ struct StatisticsTable {
   /// both in the table's order.
   func paths(in room: Int, first wanted: Set<String>) -> Set<String> {
     let plain = Palette(.never, isTerminal: false, environment: [:])
+    let paths = parts.flatMap { $0.rows.map { $0.path } }
     var left = room - heading(plain).count
     var shown: Set<String> = []
     var drawn: Set<Substring> = []
     for isWanted in [true, false] {
-      for path in allPaths where wanted.contains(path) == isWanted {
+      for path in paths where wanted.contains(path) == isWanted {
         let section = path.prefix { $0 != "." }
         // The first row of a section comes with its title.
         let cost = drawn.contains(section) ? 1 : 2
@@ -44,13 +36,11 @@ struct StatisticsTable {
     return shown
   }
 
-  private var allPaths: [String] {
-    statistics.reply.fields.flatMap { field in
-      statistics.reply.object(field).map { part in rows(of: part, under: field + ".", named: "").map { $0.path } } ?? []
+  private var parts: [(name: String, rows: [(path: String, row: Row)])] {
+    statistics.reply.fields.compactMap { name in
+      statistics.reply.object(name).map { (name: name, rows: rows(of: $0, under: name + ".", named: "")) }
     }
   }
-
-  // MARK: Heading
 
   private func heading(_ palette: Palette) -> [String] {
     let version = printable(statistics.text("process", "version") ?? "?")
@@ -63,12 +53,12 @@ struct StatisticsTable {
   /// The hit ratio of all tiers together, and each tier's part in it.
   private var answered: String {
     let lookups = statistics.lookups("memory")
+    let memory = statistics.number("memory", "hits")
     let fleet = statistics.number("fleet", "hits")
     let coalesced = statistics.number("memory", "coalesced")
-    let disk = statistics.hits - statistics.number("memory", "hits") - fleet - coalesced
+    let disk = statistics.hits - memory - fleet - coalesced
     guard let all = Quantity.share(statistics.hits, of: lookups),
-      let fromMemory = Quantity.share(statistics.number("memory", "hits"), of: lookups),
-      let fromDisk = Quantity.share(max(disk, 0), of: lookups)
+      let fromMemory = Quantity.share(memory, of: lookups), let fromDisk = Quantity.share(disk, of: lookups)
     else { return "nothing was looked up" }
     let fromFleet = fleet > 0 ? Quantity.share(fleet, of: lookups).map { ", \($0) from the fleet" } : nil
     let joined = coalesced > 0 ? Quantity.share(coalesced, of: lookups).map { ", \($0) joined a download" } : nil
@@ -76,19 +66,13 @@ struct StatisticsTable {
       + "\(fromFleet ?? "")\(joined ?? ""))"
   }
 
-  // MARK: Sections
-
   private struct Row {
     let texts: [String]
     let style: Style?
   }
 
   private func sections(_ palette: Palette, where isShown: (_ path: String) -> Bool) -> [String] {
-    let sections = statistics.reply.fields.compactMap { field -> (String, [Row])? in
-      guard let part = statistics.reply.object(field) else { return nil }
-      let rows = rows(of: part, under: field + ".", named: "").filter { isShown($0.path) }
-      return rows.isEmpty ? nil : (field, rows.map { $0.row })
-    }
+    let sections = parts.map { ($0.name, $0.rows.filter { isShown($0.path) }.map { $0.row }) }.filter { !$0.1.isEmpty }
     // Sections are drawn with the same columns, so that a value is where the eye expects it.
     var columns = Columns([.left, .right, .right, .right, .left])
     for (_, rows) in sections { for row in rows { columns.fit(row.texts) } }
@@ -127,14 +111,10 @@ struct StatisticsTable {
     guard let interval, let dot = path.firstIndex(of: ".") else { return ["", ""] }
     let object = String(path[..<dot])
     let field = String(path[path.index(after: dot)...])
-    let change = interval.after.number(object, field).subtractingReportingOverflow(
-      interval.before.number(object, field)
-    ).partialValue
+    let change = interval.after.number(object, field) &- interval.before.number(object, field)
     guard change != 0 else { return ["", ""] }
-    let isCounter = Metrics.isCounter(path)
-    return [
-      change > 0 ? "+\(change)" : "\(change)", isCounter ? Quantity.rate(Double(change) / interval.seconds) + "/s" : "",
-    ]
+    let rate = Metrics.isCounter(path) ? Quantity.rate(Double(change) / interval.seconds) + "/s" : ""
+    return [change > 0 ? "+\(change)" : "\(change)", rate]
   }
 }
 
@@ -149,10 +129,8 @@ enum CounterRemark {
     }
     if field == "uptime_s" { return Quantity.time(seconds: number) }
     if isSize(field, path), number >= 1024 {
-      let share =
-        field == "bytes"
-        ? Quantity.share(number, of: part.number("capacity") ?? 0).map { ", \($0) of the capacity" } : nil
-      return Quantity.size(number) + (share ?? "")
+      let share = field == "bytes" ? Quantity.share(number, of: part.number("capacity") ?? 0) : nil
+      return Quantity.size(number) + (share.map { ", \($0) of the capacity" } ?? "")
     }
     return time(field, of: part)
   }

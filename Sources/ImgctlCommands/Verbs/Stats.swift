@@ -36,7 +36,6 @@ struct Stats: Verb {
     delay = try Self.delay(arguments)
   }
 
-  /// The time between two looks at the daemon.
   static func delay(_ arguments: Arguments) throws(UsageProblem) -> Duration {
     let delay = arguments.duration("delay") ?? .seconds(1)
     guard delay >= .milliseconds(100), delay <= .seconds(86_400) else {
@@ -47,49 +46,28 @@ struct Stats: Verb {
 
   func carryOut(in context: Context) throws(Failure) -> ExitCode {
     let connection = try context.connect()
-    if let delay { try StatsWatch(context, connection, delay, asJSON: form == .json).printForever() }
+    if let delay { try watch(over: connection, every: delay, in: context) }
     let (statistics, answer) = try context.statistics(over: connection)
     switch form {
     case .json: try context.print(answer.text)
     case .prometheus: try context.print(Metrics.text(of: statistics, by: "imgctl"))
     case .table:
-      let table = StatisticsTable(statistics, socket: context.socket)
+      let table = StatisticsTable(statistics: statistics, socket: context.socket)
       try context.print(table.lines(context.palette).joined(separator: "\n"))
     }
     return .done
   }
-}
 
-extension Context {
-  /// The daemon's counters as they are now.
-  func statistics(over connection: ControlConnection) throws(Failure) -> (DaemonStatistics, Answer) {
-    let answer = try ask(.stats, over: connection)
-    return (DaemonStatistics(reply: answer.reply, moment: .current), answer)
-  }
-}
-
-/// `imgctl stats --watch`: looks at the counters again and again, until Ctrl-C or the end of the daemon.
-struct StatsWatch {
-  private let context: Context
-  private let connection: ControlConnection
-  private let delay: Duration
-  private let asJSON: Bool
-
-  init(_ context: Context, _ connection: ControlConnection, _ delay: Duration, asJSON: Bool) {
-    self.context = context
-    self.connection = connection
-    self.delay = delay
-    self.asJSON = asJSON
-  }
-
-  func printForever() throws(Failure) -> Never {
-    let isDumb = context.environment["TERM"] == "dumb"
-    let drawsTable = context.console.terminals.output && !asJSON && !isDumb
-    var table = WatchedTable(context)
+  /// Looks at the counters again and again, until Ctrl-C or the end of the daemon.
+  private func watch(over connection: ControlConnection, every delay: Duration, in context: Context) throws(Failure)
+    -> Never
+  {
+    let drawsTable = context.console.terminals.output && context.environment["TERM"] != "dumb"
+    var table = WatchedTable(context: context)
     var log = WatchedLog()
     while true {
       let (statistics, answer) = try context.statistics(over: connection)
-      if asJSON {
+      if form == .json {
         try context.print(answer.text)
       } else if drawsTable {
         try context.print(table.frame(of: statistics))
@@ -104,23 +82,21 @@ struct StatsWatch {
 
 /// The table of counters, drawn over itself.
 private struct WatchedTable {
-  private let context: Context
-  private var previous: DaemonStatistics?
+  let context: Context
+  var previous: DaemonStatistics?
   /// The numbers that have changed since the first look.
-  private var moved: Set<String> = []
-
-  init(_ context: Context) { self.context = context }
+  var moved: Set<String> = []
 
   /// The text that draws the current counters. If the terminal has too few rows for all, those that have changed come
   /// first.
   mutating func frame(of statistics: DaemonStatistics) -> String {
     let isFirst = previous == nil
     let interval = previous.flatMap { Interval(from: $0, to: statistics) }
-    findMoved(in: statistics)
+    for (old, new) in zip(previous?.numbers ?? [], statistics.numbers) where old != new { moved.insert(new.path) }
     previous = statistics
     // The frame ends with an empty line, on which the cursor stays.
     let room = TerminalSize.of(STDOUT_FILENO, environment: context.environment).rows - 2
-    let table = StatisticsTable(statistics, since: interval, socket: context.socket)
+    let table = StatisticsTable(statistics: statistics, interval: interval, socket: context.socket)
     var lines = table.lines(context.palette)
     if lines.count > room {
       let shown = table.paths(in: room - 1, first: moved)
@@ -130,14 +106,8 @@ private struct WatchedTable {
     return (isFirst ? "\u{1b}[2J" : "") + "\u{1b}[?7l\u{1b}[H" + lines.joined(separator: "\u{1b}[K\n")
       + "\u{1b}[K\n\u{1b}[J\u{1b}[?7h"
   }
-
-  private mutating func findMoved(in statistics: DaemonStatistics) {
-    guard let previous else { return }
-    for (old, new) in zip(previous.numbers, statistics.numbers) where old != new { moved.insert(new.path) }
-  }
 }
 
-/// A line for each interval.
 struct WatchedLog {
   private static let titles = [
     "TIME", "RATIO", "HITS/S", "MISSES/S", "DOWNLOADS/S", "BYTES/S", "ACTIVE", "QUEUED", "FAILED", "MEMORY", "DISK",

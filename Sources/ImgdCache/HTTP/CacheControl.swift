@@ -2,11 +2,10 @@ internal import ImgdText
 
 /// The Cache-Control fields of an answer, as far as they matter to a cache that many share.
 ///
-/// Unknown directives are ignored. An invalid number counts as 0, so that what cannot
-/// be understood is stale (RFC 9111, 4.2.1); of a directive that comes twice the smaller number
-/// counts. A directive that forbids something counts in any form, one that permits something only in its proper
-/// form (`CacheDirective`). `private` and `no-cache` apply to the whole answer even if they name single
-/// fields, as RFC 9111 allows (5.2.2.4, 5.2.2.7).
+/// Unknown directives are ignored. An invalid number counts as 0, so that what cannot be understood is stale (RFC
+/// 9111, 4.2.1); of a directive that comes twice the smaller number counts. A directive that forbids something counts
+/// in any form, one that permits something only in its proper form (`CacheDirective`). `private` and `no-cache` apply
+/// to the whole answer even if they name single fields, as RFC 9111 allows (5.2.2.4, 5.2.2.7).
 struct CacheControl: Equatable {
   /// The largest number of seconds that means anything (RFC 9111, 1.2.2).
   static let longest: Int64 = 1 << 31
@@ -29,7 +28,7 @@ struct CacheControl: Equatable {
   init(_ headers: HeaderList) {
     for (name, value) in headers where name == "cache-control" {
       isPresent = true
-      read(value)
+      CacheDirective.each(of: value) { set($0) }
     }
     guard !isPresent else { return }
     noCache = headers.contains { $0.name == "pragma" && Self.asksToConfirm(pragma: $0.value) }
@@ -40,8 +39,6 @@ struct CacheControl: Equatable {
     CacheDirective.each(of: pragma) { asks = asks || $0.name == "no-cache" }
     return asks
   }
-
-  private mutating func read(_ value: String) { CacheDirective.each(of: value) { set($0) } }
 
   private mutating func set(_ directive: CacheDirective) {
     switch directive.name {
@@ -75,13 +72,10 @@ struct CacheControl: Equatable {
     return digits.reduce(0) { min($0 * 10 + Int64(decimalValue($1) ?? 0), longest) }
   }
 
-  // MARK: Meaning
-
   /// The final statuses of RFC 9110 whose rules for caching are followed here. 206 is missing, since its rules
   /// are about parts, and so is 304, which is not an answer of its own.
-  private static let understood: Set<Int> = Set(200...205).union(300...303).union([305, 307, 308, 421, 422, 426]).union(
-    400...417
-  ).union(500...505)
+  private static let understood = Set([200...205, 300...303, 307...308, 400...417, 421...422, 500...505].joined())
+    .union([305, 426])
 
   /// Whether an answer with this status must not be stored.
   ///
@@ -130,7 +124,6 @@ struct CacheDirective {
     }
   }
 
-  /// Visits the members of a field's value in their order.
   static func each(of value: String, _ visit: (CacheDirective) -> Void) {
     var scanner = FieldScanner(value)
     repeat { if let directive = CacheDirective(&scanner) { visit(directive) } } while scanner.nextMember()

@@ -38,18 +38,14 @@ package enum ClientCondition: Sendable, Equatable {
       guard let tag = response.entityTag.flatMap(EntityTag.init) else { return false }
       let findings = lists.map(tag.isIn)
       return findings.contains(true) && !findings.contains(nil)
-    case .version(let time): return response.lastChange(receivedAt: receivedAt) <= time
+    case .version(let time):
+      // Without the time of its last change, a time by which it had certainly happened: when the answer was sent, or
+      // failing that, received.
+      for name in ["last-modified", "date"] {
+        let date = response.headers.value(of: name).flatMap { HTTPDate.parse($0, now: receivedAt) }
+        if let date { return date <= time }
+      }
+      return receivedAt <= time
     }
-  }
-}
-
-extension StoredResponse {
-  /// The time of the last change, or else a time by which it had certainly happened: when the answer was sent, or
-  /// failing that, received.
-  fileprivate func lastChange(receivedAt: Int64) -> Int64 {
-    for name in ["last-modified", "date"] {
-      if let time = headers.value(of: name).flatMap({ HTTPDate.parse($0, now: receivedAt) }) { return time }
-    }
-    return receivedAt
   }
 }

@@ -1,15 +1,13 @@
-// How long an answer may be shown without asking its origin again: RFC 9111, for a cache that many
-// users share.
+// How long an answer may be shown without asking its origin again: RFC 9111, for a cache that many users share.
 //
 // The judgement is made once, when the answer has arrived, and leaves two durations: how old the
 // answer was at that moment, and how much longer it is fresh. From then on only the monotonic clock
 // counts, so setting the wall clock makes no entry younger and no age negative.
 //
-// An answer to a request that carried credentials is stored under a key of its own, one user's
-// (`CacheKey.scope`), unless its origin lets everybody have it (`CredentialSharing`). Under such a key lies a
-// private cache: `private` may be kept in it, the rules for Authorization (3.5) are met since it is not
-// shared, and the directives that speak to shared caches alone, s-maxage and proxy-revalidate, do not
-// bind it.
+// An answer to a request that carried credentials is stored under a key of its own, one user's (`CacheKey.scope`),
+// unless its origin lets everybody have it (`CredentialSharing`). Under such a key lies a private cache: `private`
+// may be kept in it, the rules for Authorization (3.5) are met since it is not shared, and the directives that speak
+// to shared caches alone, s-maxage and proxy-revalidate, do not bind it.
 //
 // How long a stale answer may still be shown (RFC 5861) is part of the judgement; whether it is
 // shown, to whom and when, is for the core to decide.
@@ -120,7 +118,6 @@ package struct Freshness: Sendable, Equatable {
     let control = CacheControl(headers)
     let dates = AnswerDates(headers, receivedAt: receivedAt)
     let explicit = dates.explicitLifetime(control, isScoped: isScoped)
-    let vary = varyingNames(headers)
     let lifetime = explicit ?? terms.silence ?? dates.guessedLifetime(rules)
     let age = dates.initialAge(delay: delay)
     let granted = lifetime - age
@@ -133,10 +130,11 @@ package struct Freshness: Sendable, Equatable {
         let most = min(ttl, rules.longestTTL)
         return isBound ? min(most, granted) : most
       } ?? granted).nanoseconds
+    // A lifetime that a request sets applies to redirects on the way, too.
+    let hasLifetime = explicit != nil || ttl != nil && 300..<400 ~= status
     refusal =
-      storeRefusal(
-        status, control, isScoped: isScoped, hasLifetime: explicit != nil || ttl != nil && isRedirect(status),
-        varying: vary) ?? (StoredHeaders.haveRoom(headers) ? nil : .noStore)
+      storeRefusal(status, control, isScoped: isScoped, hasLifetime: hasLifetime, varying: varyingNames(headers))
+      ?? (StoredHeaders.haveRoom(headers) ? nil : .noStore)
     needsConfirmation = control.noCache
     isImmutable = control.isImmutable
     let forbidsStale = staleUse != .unbound || needsConfirmation
@@ -164,9 +162,6 @@ package struct Freshness: Sendable, Equatable {
 /// Statuses that may be kept without an explicit lifetime (RFC 9110, 15.1), except 206: part of
 /// a picture is not a picture.
 private let keptByDefault: Set = [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501]
-
-/// Whether an answer leads elsewhere: a lifetime that a request sets applies to redirects on the way, too.
-private func isRedirect(_ status: Int) -> Bool { 300..<400 ~= status }
 
 /// The conditions for storing, in the order of RFC 9111, 3.
 private func storeRefusal(_ status: Int, _ control: CacheControl, isScoped: Bool, hasLifetime: Bool, varying: [String])
@@ -197,33 +192,17 @@ package struct StoredState: Sendable, Equatable {
   /// Whether it is within its lifetime.
   package var isFresh: Bool
   /// The time since the end of its lifetime; zero before that.
-  package var staleFor: Duration
-  package var needsConfirmation: Bool
-  package var mustRevalidate: Bool
+  package var staleFor = Duration.zero
+  package var needsConfirmation = false
+  package var mustRevalidate = false
   /// Whether, once it is stale, it may not be shown even to those who accept pictures of any age.
-  package var isOpenOnlyWhileFresh: Bool
+  package var isOpenOnlyWhileFresh = false
   /// Whether a soft purge has marked it.
-  package var isMarkedStale: Bool
-  package var isImmutable: Bool
-  package var staleWhileRevalidate: Duration
+  package var isMarkedStale = false
+  package var isImmutable = false
+  package var staleWhileRevalidate = Duration.zero
   /// How long it may be shown stale when the origin fails; nil if the origin says nothing.
   package var staleIfError: Duration?
-
-  package init(
-    isFresh: Bool, staleFor: Duration = .zero, needsConfirmation: Bool = false, mustRevalidate: Bool = false,
-    isOpenOnlyWhileFresh: Bool = false, isMarkedStale: Bool = false, isImmutable: Bool = false,
-    staleWhileRevalidate: Duration = .zero, staleIfError: Duration? = nil
-  ) {
-    self.isFresh = isFresh
-    self.staleFor = staleFor
-    self.needsConfirmation = needsConfirmation
-    self.mustRevalidate = mustRevalidate
-    self.isOpenOnlyWhileFresh = isOpenOnlyWhileFresh
-    self.isMarkedStale = isMarkedStale
-    self.isImmutable = isImmutable
-    self.staleWhileRevalidate = staleWhileRevalidate
-    self.staleIfError = staleIfError
-  }
 
   /// Whether it may be shown as it is, without asking its origin.
   package var isUsable: Bool { isFresh && !needsConfirmation && !isMarkedStale }
@@ -297,7 +276,6 @@ struct AnswerDates {
     return .seconds(min(max(expires - (date ?? receivedAt), 0), CacheControl.longest))
   }
 
-  /// The lifetime for an answer that names none.
   func guessedLifetime(_ rules: FreshnessRules) -> Duration {
     guard let lastModified else { return rules.defaultLifetime }
     let unchanged = max((date ?? receivedAt) - lastModified, 0)

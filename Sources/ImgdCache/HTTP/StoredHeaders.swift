@@ -17,8 +17,14 @@ package struct StoredHeaders: Sendable {
 
   /// Fields in the form of a file; nil when they make no sense.
   init?(packed: [UInt8]) {
-    guard let list = HeaderPacking.list(of: packed) else { return nil }
-    self.init(list)
+    var reader = ByteReader(packed[...])
+    var writer = HeaderWriter()
+    while !reader.isAtEnd {
+      let name = String(decoding: reader.part(), as: UTF8.self)
+      writer.put(name, String(decoding: reader.part(), as: UTF8.self))
+    }
+    guard !reader.hasFailed else { return nil }
+    kept = writer.exactBytes
   }
 
   package init(_ list: HeaderList) {
@@ -27,7 +33,6 @@ package struct StoredHeaders: Sendable {
     kept = writer.exactBytes
   }
 
-  /// The fields as they were stored.
   package var list: HeaderList {
     var list: HeaderList = []
     var reader = HeaderReader(kept)
@@ -35,7 +40,6 @@ package struct StoredHeaders: Sendable {
     return list
   }
 
-  /// The value of the first field with a name.
   func value(of name: String) -> String? {
     var reader = HeaderReader(kept)
     while let field = reader.next() { if field.name == name { return field.value } }
@@ -80,8 +84,7 @@ extension StoredHeaders {
     return list.filter { !neverKept.contains($0.name) && !nominated.contains($0.name) }
   }
 
-  /// The fields that fit within a limit, in their order; if not all do, those that are needed later take
-  /// precedence.
+  /// The fields that fit within a limit, in their order; if not all do, those that are needed later take precedence.
   package static func fitting(_ list: HeaderList, within most: Int = mostKept) -> HeaderList {
     guard list.reduce(0, { $0 + packedCount($1) }) > most else { return list }
     var room = most
@@ -212,7 +215,6 @@ struct HeaderReader {
 
   init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-  /// The next field; nil after the last.
   mutating func next() -> (name: String, value: String)? {
     guard offset < bytes.count else { return nil }
     let number = byte()
@@ -248,7 +250,6 @@ enum HeaderNames {
   ]
   private static let numbers = Dictionary(uniqueKeysWithValues: all.enumerated().map { ($1, UInt8($0 + 1)) })
 
-  /// The number of a name; nil for one that is written out.
   static func number(of name: String) -> UInt8? { numbers[name] }
 
   static func name(_ number: UInt8) -> String { all[Int(number) - 1] }
@@ -257,55 +258,22 @@ enum HeaderNames {
 /// Header fields as files have them: names and values in turn, each preceded by its length in four bytes.
 enum HeaderPacking {
   static func packed(_ list: HeaderList) -> [UInt8] {
-    var packed: [UInt8] = []
-    packed.reserveCapacity(list.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 8 })
+    var writer = ByteWriter(capacity: list.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 8 })
     for (name, value) in list {
-      append(name, to: &packed)
-      append(value, to: &packed)
+      writer.put(name)
+      writer.put(value)
     }
-    return packed
-  }
-
-  /// Nil for bytes that make no sense.
-  static func list(of packed: [UInt8]) -> HeaderList? {
-    var parts: [String] = []
-    var offset = 0
-    while offset < packed.count {
-      guard let part = part(of: packed, at: offset) else { return nil }
-      parts.append(String(decoding: packed[part], as: UTF8.self))
-      offset = part.upperBound
-    }
-    guard parts.count.isMultiple(of: 2) else { return nil }
-    return stride(from: 0, to: parts.count, by: 2).map { (parts[$0], parts[$0 + 1]) }
+    return writer.bytes
   }
 
   /// The value of the first field with a name in lower case, found without making a list.
   static func value(of name: String, in packed: [UInt8]) -> String? {
-    var offset = 0
-    while let key = part(of: packed, at: offset), let value = part(of: packed, at: key.upperBound) {
-      if packed[key].elementsEqual(name.utf8) { return String(decoding: packed[value], as: UTF8.self) }
-      offset = value.upperBound
+    var reader = ByteReader(packed[...])
+    while !reader.isAtEnd {
+      let isIt = reader.part().elementsEqual(name.utf8)
+      let value = reader.part()
+      if isIt, !reader.hasFailed { return String(decoding: value, as: UTF8.self) }
     }
     return nil
-  }
-
-  /// The range of the part whose length is at an offset; nil when the bytes do not have it.
-  private static func part(of packed: [UInt8], at offset: Int) -> Range<Int>? {
-    guard packed.count - offset >= 4 else { return nil }
-    let (start, count) = (offset + 4, count(packed, at: offset))
-    return count <= packed.count - start ? start..<start + count : nil
-  }
-
-  private static func count(_ packed: [UInt8], at offset: Int) -> Int {
-    (0..<4).reversed().reduce(0) { $0 << 8 | Int(packed[offset + $1]) }
-  }
-
-  private static func append(_ text: String, to packed: inout [UInt8]) {
-    var count = UInt32(clamping: text.utf8.count)
-    for _ in 0..<4 {
-      packed.append(UInt8(truncatingIfNeeded: count))
-      count >>= 8
-    }
-    packed.append(contentsOf: text.utf8)
   }
 }

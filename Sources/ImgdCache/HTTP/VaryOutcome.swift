@@ -32,31 +32,23 @@ package struct VaryOutcome: Sendable, Equatable {
   /// The headers of these names that were sent, each once, with normalised values.
   package var pairs: HeaderList { dependence?.pairs ?? [] }
 
-  /// Its place among the answers to one name; nil if it depends on no header, and for
-  /// what was made of a picture.
+  /// Its place among the answers to one name; nil if it depends on no header, and for what was made of a picture.
   package var place: VariantPlace? { dependence?.place }
 
   /// `varying` are the names in Vary, `sent` the request's headers under lower-case names.
   package init(varying: [String], sent: HeaderList, place: VariantPlace? = nil) {
     let names = Self.listed(varying)
-    guard !names.isEmpty else {
-      dependence = nil
-      return
-    }
     let pairs = names.compactMap { name in Self.value(of: name, in: sent).map { (name, $0) } }
-    dependence = Dependence(names, pairs, place)
+    dependence = names.isEmpty ? nil : Dependence(names, pairs, place)
   }
 
   /// The outcome for an answer that other requests find, too. `owner` is the variant of their name: for
   /// an identifier, its user.
   package init(varying: [String], fields: SentFields, owner: KeyVariant?) {
     let names = Self.listed(varying)
-    guard !names.isEmpty else {
-      dependence = nil
-      return
-    }
     let pairs = names.compactMap { name in fields.value(of: name).map { (name, $0) } }
-    dependence = Dependence(names, pairs, VariantPlace(owner: owner, rest: fields.rest(beside: names)))
+    dependence =
+      names.isEmpty ? nil : Dependence(names, pairs, VariantPlace(owner: owner, rest: fields.rest(beside: names)))
   }
 
   private init(_ dependence: Dependence?) { self.dependence = dependence }
@@ -198,7 +190,6 @@ enum PreferenceList {
   /// Longer lists are compared as they were written: nobody needs them, and sorting them would take long.
   private static let mostMembers = 128
 
-  /// Whether a field, given by its lower-case name, has such values.
   static func isValue(of name: String) -> Bool { names.contains(name) }
 
   /// The one form of a list; nil for one that does not follow the field's grammar, and for a very long one.
@@ -214,17 +205,7 @@ enum PreferenceList {
       guard let member = scanner.takePreference(hasParameters: name == "accept") else { return nil }
       members.append(member)
     } while scanner.takeByte(UInt8(ascii: ","))
-    return scanner.isAtEnd ? inOrder(members).joined(separator: ",") : nil
-  }
-
-  /// The members without duplicates, in the order of their bytes.
-  private static func inOrder(_ members: [String]) -> [String] {
-    var once: [String] = []
-    for member in members.sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) {
-      if let last = once.last, sameBytes(last, member) { continue }
-      once.append(member)
-    }
-    return once
+    return scanner.isAtEnd ? eachOnceInByteOrder(members).joined(separator: ",") : nil
   }
 }
 

@@ -152,13 +152,11 @@ package struct KeyVariant: Hashable, Sendable {
     "if-match", "if-none-match", "if-modified-since", "if-unmodified-since",
   ]
 
-  /// Makes the variant part of a key's hash.
   func hash(into hasher: inout KeyHasher) {
     hasher.combine(high)
     hasher.combine(low)
   }
 
-  /// Whether a field, given by its lower-case name, cannot change the answer.
   static func isHarmless(_ name: String) -> Bool { harmless.contains(name) }
 }
 
@@ -196,7 +194,6 @@ package struct CredentialScope: Hashable, Sendable {
     hasher.combine(digest.0)
   }
 
-  /// Makes the scope part of a key's hash.
   func hash(into hasher: inout KeyHasher) {
     hasher.combine(digest.0)
     hasher.combine(UInt64(uid))

@@ -1,9 +1,8 @@
 // The identity of a URL.
 //
-// Two texts that any server must treat alike are one URL here: the scheme and the host in lower
-// case, no default port, no fragment, a path that is never empty and has no dot segments. Everything else
-// is kept as it was written, the query byte for byte: an origin may tell `?a=1&b=2` from `?b=2&a=1`,
-// and `%7E` from `~`.
+// Two texts that any server must treat alike are one URL here: the scheme and the host in lower case, no default
+// port, no fragment, a path that is never empty and has no dot segments. Everything else is kept as it was written,
+// the query byte for byte: an origin may tell `?a=1&b=2` from `?b=2&a=1`, and `%7E` from `~`.
 //
 // Nearly every URL arrives in this form already. `isCanonical` finds that out in one pass over the
 // bytes, without allocating; it may say no to a text that is canonical after all, never yes to one
@@ -39,8 +38,8 @@ package struct CanonicalURL: Hashable, Sendable {
   /// Whether one pass over the bytes of a text shows that it is in canonical form.
   package static func isCanonical(_ text: String) -> Bool {
     let bytes = text.utf8.span
-    guard bytes.count <= longest, let scan = AuthorityScan(bytes), scan.isCanonical else { return false }
-    return hasCanonicalPath(bytes, from: scan.end)
+    guard bytes.count <= longest, let end = authorityEnd(bytes), end < bytes.count else { return false }
+    return bytes[end] == UInt8(ascii: "/") && hasCanonicalPath(bytes, from: end)
   }
 
   package var isSecure: Bool { Self.isSecure(text.utf8.span) }
@@ -121,24 +120,12 @@ private func hasCanonicalPath(_ bytes: Span<UInt8>, from start: Int) -> Bool {
 
 @inline(__always) private func isPlain(_ byte: UInt8) -> Bool { byte &- 0x21 < 0x5E && byte != UInt8(ascii: "#") }
 
-/// Looks at the front of a URL, up to its path, for `CanonicalURL.isCanonical`.
-///
-/// It accepts plain host names and dotted IPv4 addresses, and nothing else.
-struct AuthorityScan {
-  /// The offset at which the path begins.
-  let end: Int
-  let isCanonical: Bool
-
-  init?(_ bytes: Span<UInt8>) {
-    guard let start = hostStart(bytes), let hostEnd = hostEnd(bytes, from: start) else { return nil }
-    var index = hostEnd
-    if index < bytes.count, bytes[index] == UInt8(ascii: ":") {
-      guard let end = portEnd(bytes, from: index + 1, isSecure: start == 8) else { return nil }
-      index = end
-    }
-    end = index
-    isCanonical = index < bytes.count && bytes[index] == UInt8(ascii: "/")
-  }
+/// The offset just after a scheme, a host and a port in canonical form: plain host names and dotted IPv4 addresses are
+/// accepted, and nothing else.
+private func authorityEnd(_ bytes: Span<UInt8>) -> Int? {
+  guard let start = hostStart(bytes), let end = hostEnd(bytes, from: start) else { return nil }
+  guard end < bytes.count, bytes[end] == UInt8(ascii: ":") else { return end }
+  return portEnd(bytes, from: end + 1, isSecure: start == 8)
 }
 
 /// The offset just after `http://` or `https://`, in lower case.

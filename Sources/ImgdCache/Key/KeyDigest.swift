@@ -3,8 +3,7 @@ internal import ImgdText
 
 /// The digest of the parts of a key, which names the files of its picture.
 ///
-/// Files outlive the program, so the parts and their form never change within one
-/// layout of the directory.
+/// Files outlive the program, so the parts and their form never change within one layout of the directory.
 package struct KeyDigest: Hashable, Sendable {
   package let high: UInt64
   package let low: UInt64
@@ -41,7 +40,6 @@ package struct KeyDigest: Hashable, Sendable {
     self.init(high: high, low: low)
   }
 
-  /// The digest in 32 digits.
   package var hex: String { hexDigits(of: high, low) }
 }
 

@@ -69,7 +69,6 @@ func sameBytes(_ left: String?, _ right: String?) -> Bool {
   return sameBytes(left, right)
 }
 
-/// Whether two stretches of bytes are the same.
 func sameBytes(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Bool {
   guard left.count == right.count else { return false }
   // Both have this many bytes, and stay valid during the call.
@@ -79,6 +78,16 @@ func sameBytes(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Bool {
       return unsafe memcmp(first, second, left.count) == 0
     }
   }
+}
+
+/// The texts without duplicates, in the order of their bytes.
+func eachOnceInByteOrder(_ texts: [String]) -> [String] {
+  var once: [String] = []
+  for text in texts.sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) {
+    if let last = once.last, sameBytes(last, text) { continue }
+    once.append(text)
+  }
+  return once
 }
 
 /// The eight bytes from `offset` on.

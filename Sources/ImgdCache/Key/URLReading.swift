@@ -26,8 +26,6 @@ struct URLReading {
     return CanonicalURL(canonical: url)
   }
 
-  // MARK: The text as a whole
-
   private func checkBytes() throws(URLProblem) {
     guard !bytes.isEmpty else { throw .bad(reason: "the URL is empty: write http:// or https://…") }
     guard bytes.count <= CanonicalURL.longest else { throw tooLong(bytes.count) }
@@ -39,8 +37,6 @@ struct URLReading {
   private func tooLong(_ count: Int) -> URLProblem {
     .bad(reason: "the URL has \(count) bytes: at most \(CanonicalURL.longest) are taken")
   }
-
-  // MARK: Scheme and authority
 
   private func scheme() throws(URLProblem) -> String {
     guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), colon > 0, bytes[..<colon].allSatisfy(isSchemeByte),
@@ -56,33 +52,27 @@ struct URLReading {
 
   /// Checks the authority that begins at `start`, and returns its end.
   private func authority(from start: Int) throws(URLProblem) -> Int {
-    let end = bytes[start...].firstIndex(where: isAuthorityEnd) ?? bytes.count
+    let end = bytes[start...].firstIndex { "/?#".utf8.contains($0) } ?? bytes.count
     let authority = bytes[start..<end]
     guard !authority.isEmpty, authority.first != UInt8(ascii: ":") else { throw .bad(reason: "'\(shown)' has no host") }
     guard !authority.contains(UInt8(ascii: "@")) else {
-      throw .bad(
-        reason: "the URL has a user name in it: credentials belong in " + "\"headers\":{\"Authorization\":\"…\"}")
+      throw .bad(reason: "the URL has a user name in it: credentials belong in \"headers\":{\"Authorization\":\"…\"}")
     }
-    guard authority.allSatisfy({ $0 < 0x80 }) else { throw notASCII(authority) }
+    let host = String(decoding: authority.prefix(100), as: UTF8.self)
+    guard authority.allSatisfy({ $0 < 0x80 }) else {
+      throw .bad(reason: "the host '\(host)' is not ASCII: write it in punycode (xn--…)")
+    }
     guard !authority.contains(UInt8(ascii: "%")) else {
-      throw .bad(
-        reason: "the host '\(String(decoding: authority.prefix(100), as: UTF8.self))' has a % "
-          + "in it: write the host plainly, and an address without a zone")
+      throw .bad(reason: "the host '\(host)' has a % in it: write the host plainly, and an address without a zone")
     }
     return end
-  }
-
-  private func notASCII(_ authority: ArraySlice<UInt8>) -> URLProblem {
-    .bad(
-      reason: "the host '\(String(decoding: authority.prefix(100), as: UTF8.self))' is not ASCII: "
-        + "write it in punycode (xn--…)")
   }
 
   /// The host as libcurl reads it, if it has no character left that could mean something else.
   private func checked(host: String) throws(URLProblem) -> String {
     let host = host.lowercased()
     let isAddress = host.hasPrefix("[")
-    guard host.utf8.allSatisfy({ isHostByte($0) || isAddress && isAddressByte($0) }) else {
+    guard host.utf8.allSatisfy({ isHostByte($0) || isAddress && "[]:".utf8.contains($0) }) else {
       throw .bad(reason: "the host '\(host.prefix(100))' has characters that no host name has")
     }
     return host
@@ -95,10 +85,8 @@ struct URLReading {
     return ":" + port
   }
 
-  // MARK: Path and query
-
   private func pathEnd(from start: Int) -> Int {
-    bytes[start...].firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? bytes.count
+    bytes[start...].firstIndex { "?#".utf8.contains($0) } ?? bytes.count
   }
 
   /// The query with its question mark, byte for byte; libcurl would lose an empty one.
@@ -116,8 +104,6 @@ struct URLReading {
     }
   }
 
-  // MARK: Words
-
   private var shown: String {
     let text = withoutUserInfo(text)
     return text.utf8.count <= 100 ? text : String(decoding: text.utf8.prefix(100), as: UTF8.self) + "…"
@@ -129,19 +115,11 @@ struct URLReading {
 private func isLetter(_ byte: UInt8) -> Bool { (byte | 0x20) &- UInt8(ascii: "a") < 26 }
 
 private func isSchemeByte(_ byte: UInt8) -> Bool {
-  isLetter(byte) || decimalValue(byte) != nil || [0x2B, 0x2D, 0x2E].contains(byte)
-}
-
-private func isAuthorityEnd(_ byte: UInt8) -> Bool {
-  byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#")
+  isLetter(byte) || decimalValue(byte) != nil || "+-.".utf8.contains(byte)
 }
 
 private func isHostByte(_ byte: UInt8) -> Bool {
-  isLetter(byte) || decimalValue(byte) != nil || [0x2D, 0x2E, 0x5F].contains(byte)
-}
-
-private func isAddressByte(_ byte: UInt8) -> Bool {
-  byte == UInt8(ascii: "[") || byte == UInt8(ascii: "]") || byte == UInt8(ascii: ":")
+  isLetter(byte) || decimalValue(byte) != nil || "-._".utf8.contains(byte)
 }
 
 /// The parts of a URL as libcurl's parser reads them, since libcurl also fetches it.

@@ -1,3 +1,4 @@
+internal import CLinux
 package import ImgdSystem
 
 /// An image and all that its tier and its readers have to know of it.
@@ -28,18 +29,14 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
       headerCount: UInt16(response.headers.kept.count), bodyCount: isInside ? UInt16(payload.count) : 0,
       status: UInt16(clamping: response.status), isTimeDoubtful: moment.isDoubtful, isPixels: body.isPixels,
       isFromPublicAddress: answer.isFromPublicAddress, isPurged: isPurged)
-    let image = make(fields)
+    let count = Int(fields.urlCount) + Int(fields.headerCount) + Int(fields.bodyCount)
+    let buffer = create(minimumCapacity: count) { _ in fields }
+    // `create` makes an object of the class that it is called on.
+    let image = unsafe unsafeDowncast(buffer, to: CachedImage.self)
     image.fill(key.url, response.headers, isInside ? payload : nil)
     let end = image.expiresAt
     image.header.freshUntil = answer.freshness.needsConfirmation ? min(storedAt, end) : end
     return image
-  }
-
-  private static func make(_ fields: ImageFields) -> CachedImage {
-    let count = Int(fields.urlCount) + Int(fields.headerCount) + Int(fields.bodyCount)
-    let buffer = create(minimumCapacity: count) { _ in fields }
-    // `create` makes an object of the class that it is called on.
-    return unsafe unsafeDowncast(buffer, to: CachedImage.self)
   }
 
   /// The same picture after its origin has confirmed it; its own freshness begins anew.
@@ -114,6 +111,18 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
     set { changeExtras { $0.lentEnding = newValue } }
   }
 
+  /// The origin's answer as the daemon's answers have it, encoded; nil until one had it.
+  package internal(set) var encodedResponse: [UInt8]? {
+    get { header.extras?.encodedResponse }
+    set { changeExtras { $0.encodedResponse = newValue } }
+  }
+
+  /// The forms of the picture that were shown last.
+  var forms: [MadeForm] {
+    get { header.extras?.forms ?? [] }
+    set { changeExtras { $0.forms = newValue } }
+  }
+
   private func changeExtras(_ change: (ImageExtras) -> Void) {
     let extras = header.extras ?? ImageExtras()
     change(extras)
@@ -162,6 +171,22 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
   package func isFor(sent headers: HeaderList) -> Bool { header.extras?.vary.matches(sent: headers) ?? true }
 
   // MARK: Its tier
+
+  /// Has the processor fetch what an answer with the image copies, and in a further step what its file keeps.
+  @unsafe func prefetchParts(further: Bool) {
+    unsafe withUnsafeMutablePointerToHeader { header in
+      if further { return unsafe header.pointee.file?.prefetchEnding() ?? () }
+      // Only the addresses of the two are read: to count a reference would be to wait for it.
+      for offset in Self.parts {
+        guard let part = unsafe (UnsafeRawPointer(header) + offset).load(as: UnsafeRawPointer?.self) else { continue }
+        for line in 0..<4 { unsafe linux_prefetch(part + 64 * line) }
+      }
+    }
+  }
+
+  private static let parts = [
+    MemoryLayout<ImageFields>.offset(of: \.replyPieces), MemoryLayout<ImageFields>.offset(of: \.file),
+  ].compactMap(\.self)
 
   /// Its place in its tier; nil outside.
   var place: Int? {
@@ -221,7 +246,10 @@ extension CachedImage {
 
   /// The URL in its one form; each call makes a new text.
   package var url: CanonicalURL {
-    CanonicalURL(canonical: withURL { unsafe $0.withUnsafeBufferPointer(String.init(ascii:)) })
+    CanonicalURL(
+      canonical: withURL { url in
+        unsafe url.withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }
+      })
   }
 
   /// The key, put together anew for each call.
@@ -291,11 +319,6 @@ extension CachedImage {
 
   /// Whether the bytes are in a memfd.
   var isShareable: Bool { header.payload?.isShareable ?? false }
-}
-
-extension String {
-  /// Makes a text from bytes that are all ASCII.
-  fileprivate init(ascii bytes: UnsafeBufferPointer<UInt8>) { self = unsafe String(decoding: bytes, as: UTF8.self) }
 }
 
 // How old an image is, and how long it may be shown.

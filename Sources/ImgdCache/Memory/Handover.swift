@@ -78,20 +78,16 @@ extension MemoryTier {
       room -= image.cost
       found.append(image)
     }
-    return takeOver(found, at: now, taken)
-  }
-
-  /// Adds the most recently used image last, which makes it the most recent one again.
-  private func takeOver(_ images: [CachedImage], at now: Instant, _ tell: (CachedImage) -> Void) -> Removal {
-    var taken = Removal()
-    for image in images.reversed() {
+    var removal = Removal()
+    // Added last, the most recently used image is the most recent one again.
+    for image in found.reversed() {
       let used = image.lastAccess
       guard add(image, at: now).isStored else { continue }
       image.lastAccess = used
-      taken.count(image.byteCount)
-      tell(image)
+      removal.count(image.byteCount)
+      taken(image)
     }
-    return taken
+    return removal
   }
 }
 
@@ -126,10 +122,11 @@ struct HandoverDraft: ~Copyable {
 
   /// Takes an image along, if it may go and there is room.
   mutating func add(_ image: CachedImage, at now: Instant, wall: Int64) throws(SystemFailure) {
-    guard image.scope == nil, hasRoom(for: image), let record = StoredRecord(image, wall: wall, at: now),
+    guard image.scope == nil, case let costInIndex = image.cost - image.payload.cost, costInIndex <= limits.indexBytes,
+      packs(image.payload) || lends(image.payload), let record = StoredRecord(image, wall: wall, at: now),
       let encoded = RecordCodec.encode(record.sane), let body = try takeBody(image.payload)
     else { return }
-    limits.indexBytes -= image.costInIndex
+    limits.indexBytes -= costInIndex
     entries.append(
       HandoverEntry(
         record: encoded, number: image.file?.number ?? image.formerFile,
@@ -144,10 +141,6 @@ struct HandoverDraft: ~Copyable {
     return Handover(
       index: try Payload(index.encoded(release: release)).shareable(), bodies: (sealed.map { [$0] } ?? []) + bodies,
       entries: entries.count)
-  }
-
-  private func hasRoom(for image: CachedImage) -> Bool {
-    image.costInIndex <= limits.indexBytes && (packs(image.payload) || lends(image.payload))
   }
 
   private mutating func takeBody(_ payload: Payload) throws(SystemFailure) -> HandoverEntry.Body? {
@@ -174,8 +167,6 @@ struct HandoverDraft: ~Copyable {
       && payload.count <= limits.bytes
   }
 }
-
-extension CachedImage { fileprivate var costInIndex: Int { cost - payload.cost } }
 
 /// The pictures that an earlier process has left, the most recently used first.
 struct HandoverInheritance {

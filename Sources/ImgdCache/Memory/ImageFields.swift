@@ -5,15 +5,12 @@ package import ImgdSystem
 /// There may be a million of them, so small fields stand together, where they share words, and those that
 /// few images have are apart. The fields that a hit looks at come first.
 package struct ImageFields {
-  /// The part of an answer that is the same for everybody, encoded by the daemon.
   var replyPieces: [UInt8]?
   /// The parts that few images have; nil for all others.
   var extras: ImageExtras?
-  /// The file that it has or last had on disk.
   var file: StoredFile?
   /// The moment until which its age lets it be shown without asking its origin.
   var freshUntil: Instant
-  /// The last purge that it was compared with.
   var checked: UInt64
   var lastAccess: Instant
   let storedAt: Instant
@@ -25,11 +22,9 @@ package struct ImageFields {
   var payload: Payload?
   /// The digest of its key; meaningless if the key has a scope.
   let digest: KeyDigest
-  /// The checksum of its bytes; `.unknown` for pixels.
   let checksum: BodyChecksum
   let serial: UInt64
   let storedAtWall: Int64
-  /// The number of its file in the index, for an image that an earlier process has left; 0 without a file.
   var formerFile: UInt32 = 0
 
   /// How many bytes lie behind the fields: those of the URL, of the header fields, and of the picture.
@@ -58,8 +53,11 @@ final class ImageExtras {
   let redirectTarget: String?
   /// A few bytes that stand for the picture, as the daemon has encoded them; empty if there are none.
   var description: [UInt8]
-  /// The end of the daemon's answer with a descriptor, encoded; nil until one was handed out.
   var lentEnding: [UInt8]?
+  /// The origin's answer as the daemon's answers have it, encoded; nil until one had it.
+  var encodedResponse: [UInt8]?
+  /// The forms of the picture that were shown last.
+  var forms: [MadeForm] = []
 
   /// Without any of them.
   init() { (distinction, vary, tags, redirectTarget, description) = (nil, .none, [], nil, []) }
@@ -80,11 +78,24 @@ final class ImageExtras {
   /// The bytes that they really hold.
   var cost: Int {
     Self.bookkeeping + (distinction?.identifier?.utf8.count ?? 0) + vary.cost + (redirectTarget?.utf8.count ?? 0)
-      + description.count + (lentEnding?.count ?? 0) + tags.reduce(0) { $0 + $1.utf8.count + 16 }
+      + description.count + (lentEnding?.count ?? 0) + (encodedResponse?.count ?? 0)
+      + forms.reduce(0) { $0 + MadeForm.bookkeeping + $1.form.utf8.count } + tags.reduce(0) { $0 + $1.utf8.count + 16 }
   }
 
   /// A flat charge for the object and for those that it refers to.
-  private static let bookkeeping = 64
+  private static let bookkeeping = 80
+}
+
+/// Where the tier has a form of a picture, as long as it has it.
+struct MadeForm {
+  /// So many are known of a picture.
+  static let most = 4
+  static let bookkeeping = 72
+
+  let form: String
+  let place: Int
+  /// The digest of its key: another image may have got the place.
+  let digest: KeyDigest
 }
 
 /// The facts of a picture that are known without decoding it; the cache keeps them without using them.

@@ -1,31 +1,54 @@
+internal import CLinux
+
 /// The images of a tier with their cost, found by key and ordered by use.
 ///
 /// Two structures share one numbering of places. A table finds the place of a key; a list orders
 /// the places by last use. A look-up compares the parts of a key where they are, so a hit makes no key and
 /// no allocation, and costs the same among a thousand images as among a million.
 final class ImageTable {
+  /// The most that can be charged for one image.
+  static let mostCharged = Int(UInt32.max)
+
+  struct Entry {
+    fileprivate(set) var image: CachedImage?
+    /// The number of its insertion: numbers rise, and a replacement keeps its predecessor's.
+    let number: UInt64
+    /// A part of the hash of the URL, so that looking for a URL need not touch the images.
+    let urlTag: UInt32
+    fileprivate var charge: UInt32
+
+    fileprivate static var free: Entry { Entry(number: 0, urlTag: 0, charge: 0) }
+
+    /// The bytes that were charged for the image when its cost was last counted.
+    var cost: Int { Int(charge) }
+  }
+
   private(set) var usage = 0
   private(set) var count = 0
-  /// Bytes of images of which a descriptor has been handed out: while a client holds it, they stay in
-  /// memory even if the image leaves the tier.
   private(set) var lentBytes = 0
-  /// Bytes of decoded pictures.
   private(set) var pixelBytes = 0
 
-  /// The number of the newest insertion.
   private(set) var newest: UInt64 = 0
 
-  private(set) var list = RecencyList()
+  private var entries: [Entry] = []
+  private var order = EvictionOrder()
   /// The places of decoded pictures alone, in the order of their last use.
   private var pixels = PlaceChain()
   private var table = PlaceTable()
   private let seed = KeyHasher.randomSeed()
 
-  init() {}
+  /// All places, in use or free, for walking over them.
+  var places: Range<Int> { 0..<entries.count }
 
-  // MARK: Finding
+  var newestFirst: some Sequence<Int> { order.newestFirst }
 
-  @inline(__always) func image(at place: Int) -> CachedImage { list.image(at: place) }
+  subscript(place: Int) -> Entry { @inline(__always) get { entries[place] } }
+
+  /// The image at a place in use.
+  @inline(__always) func image(at place: Int) -> CachedImage {
+    guard let image = entries[place].image else { preconditionFailure("an image is looked for at a place in use") }
+    return image
+  }
 
   func place(of key: CacheKey) -> Int? {
     place(of: key.url.text, identifier: key.identifier, variant: key.variant, scope: key.scope)
@@ -35,22 +58,49 @@ final class ImageTable {
     let identifier = identifier == "" ? nil : identifier
     let tags = tags(of: url.utf8.span, identifier: identifier, variant: variant, scope: scope)
     return table.place(tags.key) { place in
-      list.image(at: place).matches(url, identifier: identifier, variant: variant, scope: scope)
+      image(at: place).matches(url, identifier: identifier, variant: variant, scope: scope)
     }
   }
 
   /// The place of the image under the same key as another.
   func place(of other: CachedImage) -> Int? {
-    table.place(tags(of: other).key) { list.image(at: $0).hasKey(of: other) }
+    table.place(tags(of: other).key) { image(at: $0).hasKey(of: other) }
   }
 
-  /// The image whose key is a URL and nothing else.
-  func image(ofPlain url: Span<UInt8>) -> CachedImage? {
+  /// The tag of a key that is a URL and nothing else.
+  func tag(ofPlain url: Span<UInt8>) -> UInt32 {
     var hasher = KeyHasher(seed)
     hasher.combine(url)
+    return PlaceTable.tag(hasher.finish())
+  }
+
+  /// So many steps `prefetch` has.
+  static let stepsAhead = 5
+
+  /// Has the processor fetch what a look under a tag needs after the steps before this one: the cell of the table, the
+  /// entry, the image, what the image refers to.
+  func prefetch(_ tag: UInt32, step: Int) {
+    if step == 0 { return table.prefetch(tag) }
+    guard let place = table.place(tag, where: { _ in true }) else { return }
+    if step < 3 { order.prefetch(place, neighbours: step == 2) }
+    unsafe entries.withUnsafeBufferPointer { entries in
+      guard let start = entries.baseAddress, place < entries.count else { return }
+      if step == 1 { return unsafe linux_prefetch(start + place) }
+      // To count a reference would be to wait for the image; it stays meanwhile, since nothing is changed.
+      guard let image = unsafe entries[place].image.map({ unsafe Unmanaged.passUnretained($0) }) else { return }
+      if step == 2 {
+        for line in 0..<5 { unsafe linux_prefetch(image.toOpaque() + 64 * line) }
+      } else {
+        unsafe image._withUnsafeGuaranteedRef { unsafe $0.prefetchParts(further: step == 4) }
+      }
+    }
+  }
+
+  /// The image whose key is a URL and nothing else; its tag may be known already.
+  func image(ofPlain url: Span<UInt8>, tag: UInt32?) -> CachedImage? {
     var found: CachedImage?
-    _ = table.place(PlaceTable.tag(hasher.finish())) { place in
-      let image = list.image(at: place)
+    _ = table.place(tag ?? self.tag(ofPlain: url)) { place in
+      let image = image(at: place)
       guard image.isPlain(url) else { return false }
       found = image
       return true
@@ -58,15 +108,18 @@ final class ImageTable {
     return found
   }
 
-  /// The places in use, the most recently used first.
-  var newestFirst: some Sequence<Int> { list.newestFirst }
-
   /// The image at a place that may be free, if its tag fits a URL and it was not inserted after `newest`.
   func image(at place: Int, of urlTag: UInt32?, upTo newest: UInt64) -> CachedImage? {
-    guard list.places.contains(place), case let entry = list[place], entry.number <= newest,
+    guard places.contains(place), case let entry = entries[place], entry.number <= newest,
       urlTag == nil || urlTag == entry.urlTag
     else { return nil }
     return entry.image
+  }
+
+  /// The image at a place that may be free, or another's by now, if its key has a digest.
+  func image(at place: Int, digest: KeyDigest) -> CachedImage? {
+    guard places.contains(place), let image = entries[place].image, image.digest == digest else { return nil }
+    return image
   }
 
   /// The tag that all images of a URL share.
@@ -90,21 +143,19 @@ final class ImageTable {
     return (urlTag, PlaceTable.tag(hasher.finish()))
   }
 
-  // MARK: Changing
-
   /// Makes the image at a place the most recently used.
   @inline(__always) func touch(_ place: Int, _ image: CachedImage) {
-    list.touch(place)
+    order.touch(place)
     if image.isPixels { pixels.moveToFront(place) }
   }
 
   /// Takes an image in as the most recently used.
   func insert(_ image: CachedImage) {
     let tags = tags(of: image)
-    let place = list.nextPlace
+    let place = order.insert()
     newest += 1
-    let entry = RecencyList.Entry(image: image, urlTag: tags.url, number: newest, cost: image.cost)
-    list.insert(entry)
+    let entry = Entry(image: image, number: newest, urlTag: tags.url, charge: UInt32(clamping: image.cost))
+    if place == entries.count { entries.append(entry) } else { entries[place] = entry }
     table.insert(tags.key, place)
     image.place = place
     usage += entry.cost
@@ -113,14 +164,13 @@ final class ImageTable {
   }
 
   func replace(at place: Int, by image: CachedImage) {
-    let old = list[place]
-    usage -= old.cost
-    if let image = old.image { takeBack(image, at: place) }
-    old.image?.place = nil
-    list.replaceImage(at: place, by: image, cost: image.cost)
-    list.touch(place)
+    let old = self.image(at: place)
+    takeBack(old, at: place)
+    old.place = nil
+    entries[place].image = image
+    recount(place)
+    order.touch(place)
     image.place = place
-    usage += list[place].cost
     count(image, at: place)
   }
 
@@ -132,9 +182,9 @@ final class ImageTable {
 
   /// Counts an image's cost again.
   func recount(_ place: Int) {
-    usage -= list[place].cost
-    list.setCost(list.image(at: place).cost, at: place)
-    usage += list[place].cost
+    usage -= entries[place].cost
+    entries[place].charge = UInt32(clamping: image(at: place).cost)
+    usage += entries[place].cost
   }
 
   /// Counts the bytes of an image as lent.
@@ -144,22 +194,21 @@ final class ImageTable {
     lentBytes += image.byteCount
   }
 
-  // MARK: Removing
-
   /// Takes the image at a place out, and returns it with what it was charged.
   @discardableResult func takeImage(at place: Int) -> (image: CachedImage, cost: Int) {
-    let (image, entry) = (list.image(at: place), list[place])
-    usage -= entry.cost
+    let (image, cost) = (image(at: place), entries[place].cost)
+    usage -= cost
     takeBack(image, at: place)
     count -= 1
     table.remove(tags(of: image).key, place)
-    list.remove(place)
+    order.remove(place)
+    entries[place] = .free
     image.place = nil
-    return (image, entry.cost)
+    return (image, cost)
   }
 
   /// Takes out the image that goes next, and returns it with what it was charged.
-  func takeVictim() -> (image: CachedImage, cost: Int)? { list.oldest.map(takeImage(at:)) }
+  func takeVictim() -> (image: CachedImage, cost: Int)? { order.oldest.map(takeImage(at:)) }
 
   /// Takes out the least recently used decoded picture, and returns it with what it was charged.
   func takeOldestPixels() -> (image: CachedImage, cost: Int)? { pixels.oldest.map(takeImage(at:)) }
@@ -172,78 +221,5 @@ final class ImageTable {
     }
     if image.isLent { lentBytes -= image.byteCount }
     image.isLent = false
-  }
-}
-
-/// The images of a tier in the order of their last use, each at a place that stays the same.
-struct RecencyList {
-  /// The most that can be charged for one image.
-  static let mostCharged = Int(UInt32.max)
-
-  struct Entry {
-    fileprivate(set) var image: CachedImage?
-    /// The number of its insertion: numbers rise, and a replacement keeps its predecessor's.
-    let number: UInt64
-    /// A part of the hash of the URL, so that looking for a URL need not touch the images.
-    let urlTag: UInt32
-    fileprivate var charge: UInt32
-
-    static var free: Entry { Entry(image: nil, urlTag: 0, number: 0, cost: 0) }
-
-    init(image: CachedImage?, urlTag: UInt32, number: UInt64, cost: Int) {
-      self.image = image
-      self.urlTag = urlTag
-      self.number = number
-      charge = UInt32(clamping: cost)
-    }
-
-    /// The bytes that were charged for the image when its cost was last counted.
-    var cost: Int { Int(charge) }
-  }
-
-  private var entries: [Entry] = []
-  private var order = EvictionOrder()
-
-  init() {}
-
-  /// All places, in use or free, for walking over them.
-  var places: Range<Int> { 0..<entries.count }
-
-  /// The places in use, the most recently used first.
-  var newestFirst: some Sequence<Int> { order.newestFirst }
-
-  /// The place that goes next.
-  var oldest: Int? { order.oldest }
-
-  subscript(place: Int) -> Entry { @inline(__always) get { entries[place] } }
-
-  /// The image at a place in use.
-  @inline(__always) func image(at place: Int) -> CachedImage {
-    guard let image = entries[place].image else { preconditionFailure("an image is looked for at a place in use") }
-    return image
-  }
-
-  /// The place that the next entry will get.
-  var nextPlace: Int { order.nextPlace }
-
-  /// Takes an entry in at `nextPlace`, as the most recent one.
-  mutating func insert(_ entry: Entry) {
-    let place = order.insert()
-    if place == entries.count { entries.append(entry) } else { entries[place] = entry }
-  }
-
-  mutating func replaceImage(at place: Int, by image: CachedImage, cost: Int) {
-    entries[place].image = image
-    setCost(cost, at: place)
-  }
-
-  mutating func setCost(_ cost: Int, at place: Int) { entries[place].charge = UInt32(clamping: cost) }
-
-  /// Makes the entry at a place the most recent one.
-  @inline(__always) mutating func touch(_ place: Int) { order.touch(place) }
-
-  mutating func remove(_ place: Int) {
-    order.remove(place)
-    entries[place] = .free
   }
 }

@@ -11,24 +11,31 @@ extension MemoryTier {
     fileprivate let urlTag: UInt32?
     fileprivate var places: Range<Int>
     package fileprivate(set) var removal = Removal()
+
+    /// Whether an image goes. One that has replaced another since the purge was not there when it was asked for.
+    fileprivate func means(_ image: CachedImage) -> Bool {
+      guard let row else { return !isOfPixelsOnly || image.isPixels }
+      guard image.checked < row.number || row.filter.asksForState else { return false }
+      return row.filter.matches(image, at: row.askedAt)
+    }
   }
 
   /// Begins to remove every image that a purge covers, or to mark it stale.
   package func beginSweep(after row: PurgeList.Row) -> Sweep {
     counts.purges += 1
-    return Sweep(row: row, newest: images.newest, urlTag: row.filter.url.map(images.urlTag), places: images.list.places)
+    return Sweep(row: row, newest: images.newest, urlTag: row.filter.url.map(images.urlTag), places: images.places)
   }
 
   /// Begins to remove all images.
   package func beginRemoval() -> Sweep {
     counts.purges += 1
-    return Sweep(row: nil, newest: images.newest, urlTag: nil, places: images.list.places)
+    return Sweep(row: nil, newest: images.newest, urlTag: nil, places: images.places)
   }
 
   /// Begins to remove all decoded pictures: when memory is short they go first.
   package func beginRemovalOfPixels() -> Sweep {
     var sweep = Sweep(
-      row: nil, newest: images.newest, urlTag: nil, places: images.pixelBytes > 0 ? images.list.places : 0..<0)
+      row: nil, newest: images.newest, urlTag: nil, places: images.pixelBytes > 0 ? images.places : 0..<0)
     sweep.isOfPixelsOnly = true
     return sweep
   }
@@ -49,18 +56,9 @@ extension MemoryTier {
 
   private func remove(_ place: Int, _ image: CachedImage, for sweep: inout Sweep) {
     guard sweep.row?.isSoft != true else {
-      sweep.removal.count(images.list[place].cost)
+      sweep.removal.count(images[place].cost)
       return image.markStale()
     }
     sweep.removal.count(images.takeImage(at: place).cost)
-  }
-}
-
-extension MemoryTier.Sweep {
-  /// Whether an image goes. One that has replaced another since the purge was not there when it was asked for.
-  fileprivate func means(_ image: CachedImage) -> Bool {
-    guard let row else { return !isOfPixelsOnly || image.isPixels }
-    guard image.checked < row.number || row.filter.asksForState else { return false }
-    return row.filter.matches(image, at: row.askedAt)
   }
 }

@@ -5,8 +5,7 @@
 // first. An image costs the bytes that it really holds, and the sum of all costs is kept up to date instead
 // of being counted anew; whatever changes a cost goes through here.
 //
-// A tier belongs to one thread, the control loop's. It reports what happens by return values, and has no
-// callbacks.
+// A tier belongs to one thread, the control loop's. It reports what happens by return values, and has no callbacks.
 
 package import ImgdSystem
 
@@ -95,8 +94,10 @@ package final class MemoryTier {
   }
 
   /// The image for a URL alone, if it can be shown at once; this does not count as a use.
-  package func peekReady(_ url: Span<UInt8>, at now: Instant) -> CachedImage? {
-    guard let image = images.image(ofPlain: url), isInForce(image), image.isFresh(at: now), image.isFor(sent: []) else {
+  package func peekReady(_ url: Span<UInt8>, tag: UInt32? = nil, at now: Instant) -> CachedImage? {
+    guard let image = images.image(ofPlain: url, tag: tag), isInForce(image), image.isFresh(at: now),
+      image.isFor(sent: [])
+    else {
       return nil
     }
     return image
@@ -113,6 +114,23 @@ package final class MemoryTier {
   /// was a new purge.
   @inline(__always) func isInForce(_ image: CachedImage) -> Bool {
     image.checked == purges.newest || purges.verdict(onEntry: image) != .purged
+  }
+
+  /// The tag of a URL alone, for `prefetch` and `peekReady`.
+  package func tag(ofPlain url: Span<UInt8>) -> UInt32 { images.tag(ofPlain: url) }
+
+  /// Has the processor fetch at the same time what the looks for several URLs will need, instead of one after the other
+  /// when each of them waits for it.
+  package func prefetch(_ tags: [UInt32]) {
+    for step in 0..<ImageTable.stepsAhead { for tag in tags { images.prefetch(tag, step: step) } }
+  }
+
+  /// A form of an image that is here too, if it is known where; this does not count as a use.
+  package func form(_ form: String, of image: CachedImage) -> CachedImage? {
+    guard let known = image.forms.first(where: { $0.form == form }),
+      let made = images.image(at: known.place, digest: known.digest), isInForce(made)
+    else { return nil }
+    return made
   }
 
   /// Whether there is an image without credentials under a URL, fresh or not; this changes no count.
@@ -155,12 +173,12 @@ package final class MemoryTier {
   /// A page may be short, even empty, and still have a next one.
   package func page(after cursor: UInt64?, limit: Int, prefix: String? = nil) -> Page {
     var page = Page()
-    let places = images.list.places
+    let places = images.places
     var place = min(Int(clamping: cursor ?? 0), places.upperBound)
     let end = min(place + Self.mostPassed, places.upperBound)
     var examined = 0
     while place < end, page.images.count < limit, examined < Self.mostExamined {
-      if let image = images.list[place].image {
+      if let image = images[place].image {
         examined += 1
         if prefix.map(image.begins(with:)) ?? true, isInForce(image) { page.images.append(image) }
       }
@@ -181,7 +199,7 @@ package final class MemoryTier {
     if let refusal = image.freshness.refusal { return refusal }
     if image.byteCount > 0, image.facts.width < 1 || image.facts.height < 1 { return .notAPicture }
     let cost = image.cost
-    let most = min(limits.maxEntry, limits.preferred, RecencyList.mostCharged)
+    let most = min(limits.maxEntry, limits.preferred, ImageTable.mostCharged)
     return cost > most ? .tooLarge : nil
   }
 
@@ -261,6 +279,20 @@ package final class MemoryTier {
   /// Keeps the end of such an answer when it brings a descriptor.
   package func keepLentEnding(_ ending: [UInt8], with image: CachedImage) -> Removal {
     image.lentEnding = ending
+    return recount(image)
+  }
+
+  /// Keeps the origin's answer with an image as the daemon's answers have it.
+  package func keepResponse(_ encoded: [UInt8], with image: CachedImage) -> Removal {
+    image.encodedResponse = encoded
+    return recount(image)
+  }
+
+  /// Notes with an image where a form of it is, so that it is found without its key.
+  package func note(_ made: CachedImage, as form: String, of image: CachedImage) -> Removal {
+    guard let place = made.place, let digest = made.digest else { return .none }
+    let others = image.forms.filter { $0.form != form }.prefix(MadeForm.most - 1)
+    image.forms = [MadeForm(form: form, place: place, digest: digest)] + others
     return recount(image)
   }
 

@@ -27,7 +27,8 @@ package struct PurgeFilter: Sendable, Equatable {
 
   /// Whether there is no condition, so that it is about every image.
   package var matchesAll: Bool {
-    url == nil && identifier == nil && prefix == nil && host == nil && tag == nil && digest == nil && !asksForAge
+    url == nil && identifier == nil && prefix == nil && host == nil && tag == nil && digest == nil && olderThan == nil
+      && !asksForState
   }
 
   /// The filter without the conditions on an image's age or use.
@@ -51,8 +52,6 @@ package struct PurgeFilter: Sendable, Equatable {
       matchesName(url, identifier: image.identifier, digest: image.digest, tags: tag == nil ? [] : image.tags)
     } && matchesAge(image, at: now)
   }
-
-  private var asksForAge: Bool { olderThan != nil || asksForState }
 
   /// Whether it has a condition whose outcome changes with time and use.
   var asksForState: Bool { unusedFor != nil || expired }
@@ -81,7 +80,6 @@ package struct PurgeFilter: Sendable, Equatable {
   }
 }
 
-/// Whether the bytes of a URL begin with a text.
 func begins(_ url: Span<UInt8>, with prefix: String) -> Bool {
   let prefix = prefix.utf8.span
   return prefix.count <= url.count && sameBytes(url.extracting(0..<prefix.count), prefix)
@@ -95,11 +93,10 @@ private func isBelow(_ host: String, _ bytes: Span<UInt8>) -> Bool {
   guard !wanted.isEmpty, start >= range.lowerBound else { return false }
   let isWhole = start == range.lowerBound
   // Nothing lies below an address: its last numbers are not a domain.
-  guard isWhole || (bytes[start - 1] == UInt8(ascii: ".") && !endsInDigit(wanted)) else { return false }
+  let endsInDigit = 0x30...0x39 ~= wanted[wanted.count - 1]
+  guard isWhole || (bytes[start - 1] == UInt8(ascii: ".") && !endsInDigit) else { return false }
   return wanted.indices.allSatisfy { lowerCase(wanted[$0]) == bytes[start + $0] }
 }
-
-private func endsInDigit(_ host: Span<UInt8>) -> Bool { 0x30...0x39 ~= host[host.count - 1] }
 
 /// The tags of an entry, which come from all fetches that it was downloaded for.
 ///

@@ -28,6 +28,14 @@ package final class PurgeList {
     package let isSoft: Bool
     package let scope: Scope
     package let askedAt: Instant
+
+    /// The purge is about pictures that were stored before this moment; nil if it does not matter when.
+    ///
+    /// Last uses and freshness change, so the tiers find out themselves which of their entries such a purge is about.
+    /// Of the pictures on their way to the disk, it covers all that were stored before it was asked for.
+    fileprivate var limit: Instant? {
+      filter.asksForState ? askedAt : filter.olderThan.map { askedAt + (.zero - $0) }
+    }
   }
 
   /// How many purges are remembered. A picture that was last compared with an older one counts as purged.
@@ -51,8 +59,6 @@ package final class PurgeList {
 
   /// The memory that it takes, roughly.
   package var bytes: Int { rowBytes + memory.bytes + disk.bytes }
-
-  // MARK: Purges
 
   /// Adds a purge, which is in force from now on.
   package func add(_ filter: PurgeFilter, isSoft: Bool, from scope: Scope, at now: Instant) -> Row {
@@ -83,8 +89,6 @@ package final class PurgeList {
     disk.forget(oldest.filter, upTo: floor)
   }
 
-  // MARK: Questions
-
   /// What the purges of some tiers after a number do to a picture; `storedAt` is nil for one that is not stored yet.
   package func verdict(on key: CacheKey, tags: [String], in scope: Scope, after number: UInt64, storedAt: Instant?)
     -> PurgeVerdict
@@ -113,28 +117,16 @@ package final class PurgeList {
   /// What purges have done to an image in the memory tier, which may be void but not swept away yet. If none
   /// matches it, it carries the newest number from now on; if it is stale, it is marked.
   func verdict(onEntry image: CachedImage) -> PurgeVerdict {
-    let swept = unswept.first.map { $0 - 1 } ?? newest
-    let verdict =
-      swept == newest
-      ? .untouched
-      : verdict(
-        on: image.key, tags: image.tags, in: .memory, after: max(image.checked, swept), storedAt: image.storedAt)
+    var verdict = PurgeVerdict.untouched
+    if let first = unswept.first {
+      verdict = self.verdict(
+        on: image.key, tags: image.tags, in: .memory, after: max(image.checked, first - 1), storedAt: image.storedAt)
+    }
     switch verdict {
     case .untouched: image.checked = newest
     case .stale: image.markStale()
     case .purged: break
     }
     return verdict
-  }
-}
-
-extension PurgeList.Row {
-  /// The purge is about pictures that were stored before this moment; nil if it does not matter when.
-  ///
-  /// Last uses and freshness change, so the tiers find out themselves which of their entries such a purge is about.
-  /// Of the pictures on their way to the disk, it covers all that were stored before it was asked for.
-  fileprivate var limit: Instant? {
-    guard filter.asksForState else { return filter.olderThan.map { askedAt + (.zero - $0) } }
-    return askedAt
   }
 }

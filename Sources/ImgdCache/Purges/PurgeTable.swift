@@ -75,8 +75,6 @@ package struct PurgeTable {
 
   package init() {}
 
-  // MARK: Purges
-
   /// Adds a purge; with a limit it is only about pictures that were stored before that.
   package mutating func add(_ filter: PurgeFilter, isSoft: Bool, number: UInt64, storedBefore limit: Instant?) {
     let newest = Newest(number: number, limit: limit)
@@ -89,10 +87,7 @@ package struct PurgeTable {
     }
     let lead = leads.lead(of: filter)
     put(names, at: lead)
-    if lead.condition.tag != nil { noteTag(isSoft, number) }
-  }
-
-  private mutating func noteTag(_ isSoft: Bool, _ number: UInt64) {
+    guard lead.condition.tag != nil else { return }
     if isSoft { softTag = max(softTag, number) } else { hardTag = max(hardTag, number) }
   }
 
@@ -135,8 +130,6 @@ package struct PurgeTable {
     place.names.removeAll { $0.newest <= number }
     if place.names.isEmpty { leads.note(place.condition, isGone: true) } else { places[lead.place] = place }
   }
-
-  // MARK: Questions
 
   /// The worst that purges after a mark do to a picture. A picture that is not stored yet is new, so no purge with
   /// a limit is about it.
@@ -184,8 +177,6 @@ struct PurgeLeads {
   /// How many places there are for prefixes of each length.
   private var lengths: [Int: Int] = [:]
 
-  // MARK: Filters
-
   /// The place of a filter, and the condition that all filters at that place share.
   func lead(of filter: PurgeFilter) -> (place: UInt64, condition: PurgeFilter) {
     var condition = PurgeFilter()
@@ -220,9 +211,6 @@ struct PurgeLeads {
     if lengths[length] == 0 { lengths[length] = nil }
   }
 
-  // MARK: Keys
-
-  /// All places of filters that may match a key with these tags.
   func places(for key: CacheKey, tags: [String]) -> [UInt64] {
     var places = [ended(start, .everything), place(.identifier, key.identifier ?? "")]
     for tag in tags { places.append(place(.tag, tag)) }
@@ -248,8 +236,6 @@ struct PurgeLeads {
     }
     places.append(ended(state, .host))
   }
-
-  // MARK: Hashes
 
   private func place(_ kind: Kind, _ text: String) -> UInt64 { ended(text.utf8.reduce(start) { next($0, $1) }, kind) }
 

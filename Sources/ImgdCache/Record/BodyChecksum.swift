@@ -25,8 +25,6 @@ package struct BodyChecksum: Hashable, Sendable {
   /// Goes over all the bytes at once, so a loop that others wait for must not call it (`PartialChecksum`).
   package init(of payload: Payload) { self.init(payload.withBytes(Self.sum)) }
 
-  // MARK: XXH64
-
   private static let primes: (UInt64, UInt64, UInt64, UInt64, UInt64) = (
     0x9E37_79B1_85EB_CA87, 0xC2B2_AE3D_27D4_EB4F, 0x1656_67B1_9E37_79F9, 0x85EB_CA77_C2B2_AE63, 0x27D4_EB2F_1656_67C5
   )
@@ -92,7 +90,6 @@ package struct BodyChecksum: Hashable, Sendable {
     number &<< count | number &>> (64 - count)
   }
 
-  /// The four bytes from `offset` on.
   private static func half(_ bytes: Span<UInt8>, _ offset: Int) -> UInt64 {
     (0..<4).reduce(0) { $0 | UInt64(bytes[offset + $1]) << UInt64(8 * $1) }
   }
@@ -123,7 +120,6 @@ package struct PartialChecksum {
 
 /// What tells two versions of a picture apart.
 package struct PictureVersion: Sendable, Equatable {
-  /// The checksum of its bytes.
   package let checksum: BodyChecksum
   /// When its origin last changed it, in seconds since 1970; nil where the origin does not say.
   package let modified: Int64?

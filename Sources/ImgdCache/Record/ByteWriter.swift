@@ -65,10 +65,13 @@ struct ByteReader {
     return number
   }
 
-  mutating func bytes() -> [UInt8] { Array(all[takeBytes(Int(number(UInt32.self)))]) }
+  /// The bytes that have their number in front, where they lie.
+  mutating func part() -> ArraySlice<UInt8> { all[takeBytes(Int(number(UInt32.self)))] }
+
+  mutating func bytes() -> [UInt8] { Array(part()) }
 
   mutating func text() -> String {
-    guard let text = String(validating: all[takeBytes(Int(number(UInt32.self)))], as: UTF8.self) else {
+    guard let text = String(validating: part(), as: UTF8.self) else {
       fail()
       return ""
     }

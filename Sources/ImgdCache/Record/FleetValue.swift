@@ -39,8 +39,6 @@ package struct FleetValue: Sendable {
   /// The greatest length of a value whose picture has `picture` bytes.
   package static func mostBytes(picture: Int) -> Int { headLength + mostRowBytes + picture }
 
-  // MARK: Writing
-
   /// The bytes of the value; nil when its record is too long, or does not fit the picture.
   package var bytes: [UInt8]? {
     var record = record.sane
@@ -72,8 +70,6 @@ package struct FleetValue: Sendable {
     return seal.finish()
   }
 
-  // MARK: Reading
-
   /// The fields in the head of a value.
   package struct Head {
     package let begunAt: Int64
@@ -86,7 +82,8 @@ package struct FleetValue: Sendable {
 
     /// Nil for bytes that do not begin like a value.
     package init?(_ bytes: Span<UInt8>) {
-      guard bytes.count >= headLength, FleetValue.isOurs(bytes) else { return nil }
+      let front = Array(magic.utf8) + [version, 0, 0, 0]
+      guard bytes.count >= headLength, front.indices.allSatisfy({ bytes[$0] == front[$0] }) else { return nil }
       begunAt = Int64(clamping: number(bytes, 8))
       storedAt = Int64(clamping: number(bytes, 16))
       mark = FleetPosition(generation: number(bytes, 24), number: number(bytes, 32), nonce: number(bytes, 40))
@@ -95,12 +92,6 @@ package struct FleetValue: Sendable {
       (rowCount, bodyCount) = (Int(lengths >> 32), Int(lengths & 0xffff_ffff))
       seal = number(bytes, 64)
     }
-  }
-
-  /// Whether bytes begin as this version writes them.
-  private static func isOurs(_ bytes: Span<UInt8>) -> Bool {
-    let front = Array(magic.utf8) + [version, 0, 0, 0]
-    return front.indices.allSatisfy { bytes[$0] == front[$0] }
   }
 
   /// Reads a value that was found under a digest, and verifies all of it.
@@ -149,7 +140,6 @@ extension [UInt8] {
   }
 }
 
-/// The eight bytes from `offset` on.
 private func number(_ bytes: Span<UInt8>, _ offset: Int) -> UInt64 {
   (0..<8).reduce(0) { $0 << 8 | UInt64(bytes[offset + $1]) }
 }

@@ -13,23 +13,22 @@ extension StoredRecord {
     let storedAt = wall - max(now - image.storedAt, .zero).nanoseconds / 1_000_000_000
     self.init(
       url: image.url.text, identifier: image.identifier, variant: image.variant, digest: digest, bytes: image.byteCount,
-      facts: image.facts, storedAt: storedAt,
-      freshUntil: image.isGranted(at: now) ? storedAt + max(freshness.remaining.milliseconds / 1_000, 1) : 0)
-    checksum = image.checksum
-    status = response.status
-    headers = response.headers.packed
-    redirectTarget = response.redirectTarget
-    initialAgeMs = freshness.initialAge.milliseconds
-    lifetimeMs = freshness.remaining.milliseconds
-    whileRevalidateMs = freshness.staleWhileRevalidate.milliseconds
-    ifErrorMs = freshness.staleIfError?.milliseconds
-    flags = RecordFlags(image)
-    varying = StoredHeaders(image.vary.pairs).packed
-    place = image.vary.place
-    tags = image.tags
-    description = image.description
+      facts: image.facts, checksum: image.checksum, storedAt: storedAt,
+      freshUntil: image.isGranted(at: now) ? storedAt + max(freshness.remaining.milliseconds / 1_000, 1) : 0,
+      status: response.status, headers: response.headers.packed, redirectTarget: response.redirectTarget,
+      initialAgeMs: freshness.initialAge.milliseconds, lifetimeMs: freshness.remaining.milliseconds,
+      whileRevalidateMs: freshness.staleWhileRevalidate.milliseconds, ifErrorMs: freshness.staleIfError?.milliseconds,
+      flags: RecordFlags(image), varying: StoredHeaders(image.vary.pairs).packed, place: image.vary.place,
+      tags: image.tags, description: image.description)
     guard varying.count <= StoredHeaders.mostKept, RecordCodec.hasRoom(for: self) else { return nil }
   }
+
+  fileprivate func body(_ payload: Payload, facts: ImageFacts) -> ImageBody {
+    ImageBody(payload, facts: facts, checksum: checksum, description: description)
+  }
+
+  /// An answer with no-cache has no such time from the start; any other has lost it to a soft purge.
+  fileprivate var isMarkedStale: Bool { freshUntil == 0 && lifetimeMs > 0 && !flags.contains(.needsConfirmation) }
 }
 
 extension RecordFlags {
@@ -88,15 +87,6 @@ extension CachedImage {
     if record.isMarkedStale { image.markStale() }
     return image
   }
-}
-
-extension StoredRecord {
-  fileprivate func body(_ payload: Payload, facts: ImageFacts) -> ImageBody {
-    ImageBody(payload, facts: facts, checksum: checksum, description: description)
-  }
-
-  /// An answer with no-cache has no such time from the start; any other has lost it to a soft purge.
-  fileprivate var isMarkedStale: Bool { freshUntil == 0 && lifetimeMs > 0 && !flags.contains(.needsConfirmation) }
 }
 
 extension VaryOutcome {

@@ -8,10 +8,8 @@ package struct StoredRecord: Sendable, Equatable {
   package var identifier: String?
   package var variant: KeyVariant?
   package var digest: KeyDigest
-  /// How many bytes the picture has.
   package var bytes: Int
   package var facts: ImageFacts
-  /// The checksum of the picture's bytes.
   package var checksum = BodyChecksum(0)
   package var storedAt: Int64
   /// Zero if the origin has to confirm the picture before it is used.
@@ -34,20 +32,6 @@ package struct StoredRecord: Sendable, Equatable {
   package var tags: [String] = []
   /// A few bytes that stand for the picture; empty if there are none.
   package var description: [UInt8] = []
-
-  package init(
-    url: String, identifier: String? = nil, variant: KeyVariant? = nil, digest: KeyDigest, bytes: Int,
-    facts: ImageFacts, storedAt: Int64, freshUntil: Int64
-  ) {
-    self.url = url
-    self.identifier = identifier
-    self.variant = variant
-    self.digest = digest
-    self.bytes = bytes
-    self.facts = facts
-    self.storedAt = storedAt
-    self.freshUntil = freshUntil
-  }
 
   /// Whether the record is of this key, compared in full: a digest alone is no proof.
   func isOf(_ key: CacheKey) -> Bool {
@@ -78,8 +62,14 @@ package struct StoredRecord: Sendable, Equatable {
     sane.lifetimeMs = SaneRange.clamped(lifetimeMs)
     sane.whileRevalidateMs = SaneRange.clamped(whileRevalidateMs)
     sane.ifErrorMs = ifErrorMs.map(SaneRange.clamped)
-    sane.tags = inByteOrder(tags)
+    sane.tags = eachOnceInByteOrder(tags)
     return sane
+  }
+
+  /// An upper bound on the bytes of the encoded record.
+  package var mostBytes: Int {
+    let texts = [url, identifier ?? "", redirectTarget ?? ""] + tags
+    return texts.reduce(256 + headers.count + varying.count + description.count) { $0 + 4 + $1.utf8.count }
   }
 
   /// A record of the same picture with the answer of another record.
@@ -119,15 +109,6 @@ enum SaneRange {
   static func clamped(_ number: Int64) -> Int64 { min(max(number, numbers.lowerBound), numbers.upperBound) }
 }
 
-private func inByteOrder(_ tags: [String]) -> [String] {
-  var sorted: [String] = []
-  for tag in tags.sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) {
-    if let last = sorted.last, sameBytes(last, tag) { continue }
-    sorted.append(tag)
-  }
-  return sorted
-}
-
 /// The form in which a `StoredRecord` is kept, in the index file and between two processes.
 ///
 ///     checksum of what follows, version, then the fields in the order of `StoredRecord`
@@ -160,8 +141,6 @@ enum RecordCodec {
     let record = readRecord(&reader)
     return reader.isAtEnd && !reader.hasFailed ? record : nil
   }
-
-  // MARK: Fields
 
   private static func put(_ record: StoredRecord, in writer: inout ByteWriter) {
     writer.put(record.url)
@@ -212,11 +191,9 @@ enum RecordCodec {
     let digest = KeyDigest(high: reader.number(), low: reader.number())
     let bytes = Int(sane(&reader))
     let facts = readFacts(&reader)
-    let checksum = BodyChecksum(reader.number())
     var record = StoredRecord(
       url: url, identifier: identifier, variant: variant, digest: digest, bytes: bytes, facts: facts,
-      storedAt: sane(&reader), freshUntil: sane(&reader))
-    record.checksum = checksum
+      checksum: BodyChecksum(reader.number()), storedAt: sane(&reader), freshUntil: sane(&reader))
     record.status = Int(reader.number(Int64.self))
     record.headers = reader.bytes()
     record.redirectTarget = reader.optionalText()
@@ -268,13 +245,5 @@ enum RecordCodec {
     if SaneRange.numbers ~= number { return number }
     reader.fail()
     return 0
-  }
-}
-
-extension StoredRecord {
-  /// An upper bound on the bytes of the encoded record.
-  package var mostBytes: Int {
-    let texts = [url, identifier ?? "", redirectTarget ?? ""] + tags
-    return texts.reduce(256 + headers.count + varying.count + description.count) { $0 + 4 + $1.utf8.count }
   }
 }

@@ -5,7 +5,6 @@ import ImgdCache
 import ImgdSystem
 import ImgdWire
 
-/// The core of the daemon: clients, commands, fetches, downloads and the two tiers.
 final class Core {
   let parts: CoreParts
   private let commands: Commands
@@ -18,7 +17,8 @@ final class Core {
       settings, transfers: transfers, decoding: decoding, fleet: fleet, disk: disk, surroundings.access, loop: loop)
     commands = Commands(parts, loop: loop, in: surroundings)
     clients.requests = Clients.Requests(
-      answerKnown: { [unowned hits = parts.hits] in hits.answer($0, $1, $2, to: $3) },
+      answerKnown: { [unowned hits = parts.hits] in hits.answer($0, $1, to: $2) },
+      prepare: { [unowned hits = parts.hits] in hits.prepare($0, in: $1) },
       execute: { [unowned commands] in commands.execute($0, from: $1) })
     parts.commands.onCommand = surroundings.onActivity
     disk.onNews = { [unowned hub = parts.hub] news in
@@ -34,16 +34,8 @@ final class Core {
   var fleet: FleetTier { parts.fleet }
   var memory: MemoryTier { parts.pictures.memory }
 
-  /// Called when a purge has removed pictures from memory.
-  var onMemoryPurge: () -> Void {
-    get { parts.pictures.onMemoryPurge }
-    set { parts.pictures.onMemoryPurge = newValue }
-  }
-
-  /// Takes in a report of the transfers.
   func receive(_ report: TransferReport) { parts.pipeline.receive(report) }
 
-  /// Takes in a report of the fleet.
   func receive(_ report: FleetReport) {
     parts.fleetPurges.receive(report.event)
     parts.fleet.receive(report)
@@ -63,19 +55,8 @@ final class Core {
     clients.limits = WireLimits(settings.control)
   }
 
-  // MARK: Memory
-
-  /// Empties the memory tier; `then` is told what was in it.
-  func emptyMemory(then: @escaping (Removal) -> Void) { parts.pictures.emptyMemory(then: then) }
-
-  /// Makes a picture that an earlier process left in memory available to the requests that it fits.
   func inherit(_ image: CachedImage) { parts.pictures.variants.inherit(image) }
 
-  func holdMemory(to share: MemoryShare) { parts.pictures.holdMemory(to: share) }
-
-  // MARK: The end of service
-
-  /// Calls back when no fetch is under way; none may begin from now on.
   func drain(_ drained: @escaping () -> Void) { parts.jobs.drain(drained) }
 
   /// Ends everything that waits for an answer.
@@ -93,14 +74,9 @@ final class Core {
     let counts = memory.counts
     let lookups = counts.hits + counts.misses
     let share = lookups > 0 ? "\(counts.hits * 100 / lookups) %" : "no"
-    return "downloading \(parts.downloader.activeCount), " + "waiting \(parts.downloader.queuedCount); "
-      + "\(memory.count) pictures in memory (\(memory.usage >> 20) MB), \(disk.count) on disk; " + "\(share) hits"
-      + troubles
-  }
-
-  /// What is wrong, after the rest of the line.
-  private var troubles: String {
-    var text = ""
+    var text =
+      "downloading \(parts.downloader.places.active), waiting \(parts.downloader.queuedCount); "
+      + "\(memory.count) pictures in memory (\(memory.usage >> 20) MB), \(disk.count) on disk; \(share) hits"
     if let reason = disk.reason { text += "; the disk tier is \(disk.state.rawValue): \(reason)" }
     if let trouble = fleet.trouble { text += "; the fleet is \(trouble)" }
     return text
@@ -109,7 +85,6 @@ final class Core {
 
 /// The parts of the process that commands reach.
 struct Surroundings {
-  /// Reads the configuration again.
   var reload: (_ answered: @escaping (ReloadAnswer) -> Void) -> Void
   /// The source that reports memory pressure, and why no better one is used.
   var pressureSource: () -> (name: String, note: String?)

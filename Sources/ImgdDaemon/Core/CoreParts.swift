@@ -51,7 +51,7 @@ struct CoreParts {
     clients = Clients(limits: WireLimits(settings.control), access, turns: turns, desk: desk, loop: loop)
     downloader.onPlaces = { [unowned pipeline] in pipeline.startTransfers() }
     let places = Purge.Places(downloader: downloader, pictures: pictures, renditions: renditions, hub: hub)
-    fleetPurges.begin = { filter, isSoft, then in
+    fleetPurges.applied.begin = { filter, isSoft, then in
       Purge(filter, isSoft: isSoft, in: places, loop: loop) { _, _ in then() }.step
     }
   }

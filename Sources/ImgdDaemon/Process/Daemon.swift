@@ -1,8 +1,7 @@
 // The composition: the parts that exist once, built in order and taken down in reverse.
 //
-// Everything here lives on the control loop, which is the thread that calls `run`. The transfer
-// engine has a loop and a thread of its own, and so does the fleet engine; they get orders and
-// answer with reports, both as values in mailboxes.
+// Everything here lives on the control loop, which is the thread that calls `run`. The engines of transfers and of
+// the fleet have threads of their own: they get orders and answer with reports, as values in mailboxes.
 
 import Glibc
 import ImgdCache
@@ -69,7 +68,8 @@ final class Daemon {
       // A descriptor that stays in the manager's store would be passed again at every start.
       for name in inheritance.unknown { manager.post(.removeDescriptors(named: name)) }
       let disk = try Self.makeTier(
-        configuration.disk, in: directory, runtime: environment.runtimeDirectory ?? Self.directory(of: listener.path),
+        configuration.disk, in: directory,
+        runtime: environment.runtimeDirectory ?? listener.path.lastIndex(of: "/").map { String(listener.path[..<$0]) },
         on: loop)
       let links = Links()
       engine = try Self.startEngine(configuration, on: loop) { [links] in links.core?.receive($0) }
@@ -89,8 +89,8 @@ final class Daemon {
       self.listener = try ControlListener(listener, for: core.clients, loop: loop)
       links.core = core
       links.pressure = pressure
-    } catch { throw .system(error) }
-    core.onMemoryPurge = { [unowned handover] in handover.forget() }
+    } catch { throw StartProblem(description: error.description, exitCode: EX_OSERR) }
+    core.parts.pictures.onMemoryPurge = { [unowned handover] in handover.forget() }
     if environment.hasManager, source.isManagers(configuration.disk.directory) {
       core.disk.onExclusion = { [unowned self] in endToBeStartedAgain() }
     }
@@ -118,7 +118,7 @@ final class Daemon {
     do throws(ListenProblem) {
       if let inherited = inheritance.socket { return try UnixListener(adopting: inherited) }
       return try UnixListener(path: path)
-    } catch { throw .listening(error) }
+    } catch { throw StartProblem(description: error.description, exitCode: error.exitCode) }
   }
 
   /// The cache directory, or why there is none for now: it is tried again later. A directory that belongs
@@ -128,8 +128,11 @@ final class Daemon {
   >? {
     guard settings.enabled else { return nil }
     do throws(DirectoryProblem) { return .success(try DiskDirectory.open(settings.directory)) } catch {
-      guard case .unavailable = error else { throw .directory(error) }
-      Log.warning(.disk, "no pictures are kept on disk for now: \(error.description)")
+      switch error {
+      case .taken: throw StartProblem(description: error.description, exitCode: EX_UNAVAILABLE)
+      case .unsafe: throw StartProblem(description: error.description, exitCode: EX_CONFIG)
+      case .unavailable: Log.warning(.disk, "no pictures are kept on disk for now: \(error.description)")
+      }
       return .failure(error)
     }
   }
@@ -152,11 +155,6 @@ final class Daemon {
       suffixes: PictureFormat.allCases.map(\.fileExtension), loop: loop)
   }
 
-  /// The directory that a socket lies in.
-  private static func directory(of socket: String) -> String? {
-    socket.lastIndex(of: "/").map { String(socket[..<$0]) }
-  }
-
   private static func startEngine(
     _ configuration: Configuration, on loop: EventLoop, _ receive: @escaping (TransferReport) -> Void
   ) throws(SystemFailure) -> TransferEngine {
@@ -175,24 +173,21 @@ final class Daemon {
         engine.dropPartials()
         decoders.retireIdle()
         handover.forget()
-        core.emptyMemory { removed in
+        core.parts.pictures.emptyMemory { removed in
           Heap.giveBack()
           released(removed)
         }
         // Once more when the pictures on their way to the disk have arrived there.
         core.disk.giveBack { Heap.giveBack() }
-      }, hold: { core.holdMemory(to: $0) }, tell: { core.hub.pressure(source: $0, removed: $1) })
+      }, hold: { core.parts.pictures.holdMemory(to: $0) }, tell: { core.hub.pressure(source: $0, removed: $1) })
   }
 
-  // MARK: Life
-
-  /// Serves until told to stop.
   func run() throws(StartProblem) {
     do throws(SystemFailure) {
       signalWatch = try SignalWatch(Self.signals, on: loop) { [unowned self] in obey(signal: $0) }
       prepare()
       if !isStopping { try serve() }
-    } catch { throw .system(error) }
+    } catch { throw StartProblem(description: error.description, exitCode: EX_OSERR) }
     loop.run()
     core.clients.finishNow()
     service.closes()
@@ -216,9 +211,8 @@ final class Daemon {
     try service.watch(over: engine, fleet?.engine, core.disk, every: watchdogPeriod, on: loop)
   }
 
-  /// Takes over the memory tier of an earlier daemon, and waits until the threads of the disk tier
-  /// have opened its index. A small index is read as well before the first client is served; a large
-  /// one is read while clients are served.
+  /// Takes over the memory tier of an earlier daemon, and waits until the disk tier has opened its index. A small
+  /// index is read before the first client is served; a large one while clients are served.
   private func prepare() {
     let begun = Instant.current
     handover.takeOver()
@@ -262,8 +256,7 @@ final class Daemon {
 
   // MARK: Stopping
 
-  /// Accepts nothing new, and gives the fetches under way some time to finish; a second signal
-  /// ends them.
+  /// Accepts nothing new, and gives the fetches under way some time to finish; a second signal ends them.
   private func drain() {
     isStopping = true
     service.beginsStop()
@@ -319,7 +312,6 @@ final class FleetLink {
 extension FleetEngine: Fleet {}
 
 extension ProcessFacts {
-  /// Reads the facts as the kernel reports them now.
   static func read() -> ProcessFacts {
     let pages = pages
     return ProcessFacts(
@@ -329,9 +321,13 @@ extension ProcessFacts {
 
   /// Resident and shared pages, from `/proc/self/statm`.
   private static var pages: (resident: Int, shared: Int) {
-    let fields = SmallFile.read("/proc/self/statm")?.split(separator: " ").map { Int($0) ?? 0 }
-    guard let fields, fields.count > 2 else { return (0, 0) }
-    return (fields[1], fields[2])
+    let number = unsafe open("/proc/self/statm", O_RDONLY | O_CLOEXEC)
+    guard number >= 0 else { return (0, 0) }
+    defer { close(number) }
+    var bytes = [UInt8](repeating: 0, count: 4096)
+    let count = unsafe Glibc.read(number, &bytes, bytes.count)
+    let fields = String(decoding: bytes[..<max(count, 0)], as: UTF8.self).split(separator: " ").map { Int($0) ?? 0 }
+    return fields.count > 2 ? (fields[1], fields[2]) : (0, 0)
   }
 
   private static var openDescriptors: Int {
@@ -340,17 +336,5 @@ extension ProcessFacts {
     var count = 0
     while unsafe readdir(directory) != nil { count += 1 }
     return count - 3  // ".", ".." and the directory itself
-  }
-}
-
-/// A file of a few kilobytes, read whole.
-private enum SmallFile {
-  static func read(_ path: String) -> String? {
-    let number = unsafe open(path, O_RDONLY | O_CLOEXEC)
-    guard number >= 0 else { return nil }
-    defer { close(number) }
-    var bytes = [UInt8](repeating: 0, count: 4096)
-    let count = unsafe Glibc.read(number, &bytes, bytes.count)
-    return count > 0 ? String(decoding: bytes[..<count], as: UTF8.self) : nil
   }
 }

@@ -1,5 +1,4 @@
 import Glibc
-import ImgdCache
 import ImgdProgram
 import ImgdSystem
 
@@ -34,8 +33,7 @@ package enum DaemonProgram {
     case .run, .checkConfiguration, .printConfiguration: break
     }
     if let problem = environment.inheritanceProblem { Log.warning(.start, problem) }
-    // These signals wait until the daemon serves, instead of ending it. A signal to stop ends it at
-    // once.
+    // These signals wait until the daemon serves, instead of ending it. A signal to stop ends it at once.
     SignalWatch.block([SIGHUP, SIGUSR1])
     do {
       let source = ConfigurationSource(options: options, environment: ProcessEnvironment.all)
@@ -92,26 +90,8 @@ package enum DaemonProgram {
 }
 
 /// Why the daemon could not start.
-enum StartProblem: Error, CustomStringConvertible {
-  case listening(ListenProblem)
-  case directory(DirectoryProblem)
-  case system(SystemFailure)
-
-  var description: String {
-    switch self {
-    case .listening(let problem): problem.description
-    case .directory(let problem): problem.description
-    case .system(let failure): failure.description
-    }
-  }
-
-  var exitCode: CInt {
-    switch self {
-    case .listening(let problem): problem.exitCode
-    case .directory(.taken): EX_UNAVAILABLE
-    case .directory(.unsafe): EX_CONFIG
-    case .directory(.unavailable): EX_CANTCREAT
-    case .system: EX_OSERR
-    }
-  }
+struct StartProblem: Error {
+  let description: String
+  /// One of sysexits.
+  let exitCode: CInt
 }

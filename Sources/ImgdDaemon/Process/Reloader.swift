@@ -4,7 +4,6 @@ import ImgdSystem
 
 /// Reads the configuration again on a worker thread, because a file may be slow to read.
 final class Reloader {
-  /// The result of the worker thread.
   private struct Reading: Sendable {
     let configuration: Configuration
     let warnings: [String]
@@ -26,7 +25,6 @@ final class Reloader {
   private(set) var current: Configuration
   /// The socket path of the last configuration that was read.
   private var wantedSocket: String
-  /// Called when a reading begins.
   var onBegin: () -> Void = {}
   var onReload: (Configuration) -> Void = { _ in }
   /// Called with the result of each reload.
@@ -79,7 +77,10 @@ final class Reloader {
       for line in problems.lines { Log.error(.configuration, "the configuration is not reloaded: \(line)") }
       return .refused(problems)
     case .success(let reading):
-      warn(of: reading)
+      for warning in reading.warnings { Log.warning(.configuration, warning) }
+      let socket = reading.configuration.control.socket
+      if socket != wantedSocket { source.warnOfUnusedSocket(in: reading.configuration) }
+      wantedSocket = socket
       var fresh = source.adapted(reading.configuration)
       let changes = current.changes(to: fresh)
       let waiting = changes.filter { !$0.isLive }.map(\.key)
@@ -89,14 +90,6 @@ final class Reloader {
       return .changed(changes.map(\.key), waiting: waiting)
     }
   }
-
-  /// Warns of settings that are valid but probably not intended.
-  private func warn(of reading: Reading) {
-    for warning in reading.warnings { Log.warning(.configuration, warning) }
-    let socket = reading.configuration.control.socket
-    if socket != wantedSocket { source.warnOfUnusedSocket(in: reading.configuration) }
-    wantedSocket = socket
-  }
 }
 
 /// Where the configuration comes from, at the start and at each reload.
@@ -104,12 +97,7 @@ struct ConfigurationSource: Sendable {
   let options: CommandLineOptions
   let environment: [String: String]
   /// The path of the socket in use, if the configuration does not decide it.
-  private var socket: String?
-
-  init(options: CommandLineOptions, environment: [String: String]) {
-    self.options = options
-    self.environment = environment
-  }
+  private(set) var socket: String?
 
   /// `warn` gets a line for each setting that has no effect.
   func load(warn: (String) -> Void) throws(ConfigurationProblems) -> Configuration {

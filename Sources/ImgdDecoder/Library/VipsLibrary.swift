@@ -15,7 +15,8 @@ enum VipsLibrary {
 
   /// Loads the library's modules, which are files; false when it does not start.
   static func start() -> Bool {
-    silence()
+    // Warnings would go to standard error, and some of them repeat what is in a file.
+    _ = unsafe g_log_set_default_handler({ _, _, _, _ in }, nil)
     // Running code that was written into memory is not allowed, neither here nor in a hardened service. One of the
     // operations asks for it even if the library has been told not to.
     guard unsafe setenv("ORC_CODE", "emulate", 1) == 0 else { return false }
@@ -26,55 +27,40 @@ enum VipsLibrary {
     vips_cache_set_max(0)
     vips_concurrency_set(threads)
     vips_vector_set_enabled(0)
-    block()
-    return true
-  }
-
-  static var version: String { "libvips \(vips_version(0)).\(vips_version(1)).\(vips_version(2))" }
-
-  static var savers: [PictureFormat] {
-    PictureFormat.allCases.filter { format in format.saver.map { isThere($0.name) } ?? false }
-  }
-
-  private static func isThere(_ operation: String) -> Bool { unsafe vips_type_find("VipsOperation", operation) != 0 }
-
-  private static func block() {
     unsafe vips_operation_block_set("VipsForeignLoad", 1)
     unsafe vips_operation_block_set("VipsForeignSave", 1)
     for format in PictureFormat.allCases {
       if let loader = format.loader { unsafe vips_operation_block_set(loader.family, 0) }
       if let saver = format.saver { unsafe vips_operation_block_set(saver.family, 0) }
     }
+    return true
   }
 
-  /// Warnings would go to standard error, and some of them repeat what is in a file.
-  private static func silence() { _ = unsafe g_log_set_default_handler({ _, _, _, _ in }, nil) }
-}
+  static var version: String { "libvips \(vips_version(0)).\(vips_version(1)).\(vips_version(2))" }
 
-/// The names that libvips gives its loaders and savers.
-extension PictureFormat {
-  struct Operation {
-    let name: String
-    /// The class that the operation and its variants come from.
-    let family: String
-
-    fileprivate init(_ name: String, _ family: String) {
-      self.name = name
-      self.family = family
+  static var savers: [PictureFormat] {
+    PictureFormat.allCases.filter { format in
+      guard let saver = format.saver else { return false }
+      return unsafe vips_type_find("VipsOperation", saver.name) != 0
     }
   }
+}
+
+extension PictureFormat {
+  /// An operation, and the class that it and its variants come from.
+  typealias Operation = (name: String, family: String)
 
   /// Nil for a format that is read without the library.
   var loader: Operation? {
     switch self {
-    case .jpeg: Operation("jpegload_buffer", "VipsForeignLoadJpeg")
-    case .png: Operation("pngload_buffer", "VipsForeignLoadPng")
-    case .gif: Operation("gifload_buffer", "VipsForeignLoadNsgif")
-    case .webp: Operation("webpload_buffer", "VipsForeignLoadWebp")
-    case .avif, .heic: Operation("heifload_buffer", "VipsForeignLoadHeif")
-    case .tiff: Operation("tiffload_buffer", "VipsForeignLoadTiff")
-    case .jxl: Operation("jxlload_buffer", "VipsForeignLoadJxl")
-    case .jp2: Operation("jp2kload_buffer", "VipsForeignLoadJp2k")
+    case .jpeg: ("jpegload_buffer", "VipsForeignLoadJpeg")
+    case .png: ("pngload_buffer", "VipsForeignLoadPng")
+    case .gif: ("gifload_buffer", "VipsForeignLoadNsgif")
+    case .webp: ("webpload_buffer", "VipsForeignLoadWebp")
+    case .avif, .heic: ("heifload_buffer", "VipsForeignLoadHeif")
+    case .tiff: ("tiffload_buffer", "VipsForeignLoadTiff")
+    case .jxl: ("jxlload_buffer", "VipsForeignLoadJxl")
+    case .jp2: ("jp2kload_buffer", "VipsForeignLoadJp2k")
     case .bmp, .ico: nil
     }
   }
@@ -82,13 +68,13 @@ extension PictureFormat {
   /// Nil for a format that is not written.
   var saver: Operation? {
     switch self {
-    case .jpeg: Operation("jpegsave_buffer", "VipsForeignSaveJpeg")
-    case .png: Operation("pngsave_buffer", "VipsForeignSavePng")
-    case .gif: Operation("gifsave_buffer", "VipsForeignSaveCgif")
-    case .webp: Operation("webpsave_buffer", "VipsForeignSaveWebp")
-    case .avif: Operation("heifsave_buffer", "VipsForeignSaveHeif")
-    case .tiff: Operation("tiffsave_buffer", "VipsForeignSaveTiff")
-    case .jxl: Operation("jxlsave_buffer", "VipsForeignSaveJxl")
+    case .jpeg: ("jpegsave_buffer", "VipsForeignSaveJpeg")
+    case .png: ("pngsave_buffer", "VipsForeignSavePng")
+    case .gif: ("gifsave_buffer", "VipsForeignSaveCgif")
+    case .webp: ("webpsave_buffer", "VipsForeignSaveWebp")
+    case .avif: ("heifsave_buffer", "VipsForeignSaveHeif")
+    case .tiff: ("tiffsave_buffer", "VipsForeignSaveTiff")
+    case .jxl: ("jxlsave_buffer", "VipsForeignSaveJxl")
     case .heic, .jp2, .bmp, .ico: nil
     }
   }
@@ -111,24 +97,17 @@ extension PictureFormat {
 
 /// What libvips says about the last call that failed.
 enum VipsError {
-  /// The step that has failed.
-  enum Step {
-    /// The loader alone, without later steps.
-    case loader
-    /// Any other step: a loader may have failed within it, too.
-    case later
-  }
-
-  /// Returns the failure, and clears its text.
-  static func takeFailure(of step: Step = .later) -> DecodeFailure {
+  /// Returns the failure, and clears its text. Its cause, unless it is known, is that nothing was made, or damage where
+  /// the loader has failed alone: a loader may fail within any later step, too.
+  static func takeFailure(_ cause: DecodeFailure.Cause = .unmade) -> DecodeFailure {
     defer { vips_error_clear() }
     let text = unsafe String(cString: vips_error_buffer())
-    return failure(text.split(separator: "\n").map(String.init), of: step)
+    return failure(text.split(separator: "\n").map(String.init), cause)
   }
 
   /// The failure that lines of a library describe. The first line that says why is the reason: later ones are about
   /// what failed because of it.
-  static func failure(_ lines: [String], of step: Step) -> DecodeFailure {
+  static func failure(_ lines: [String], _ usual: DecodeFailure.Cause) -> DecodeFailure {
     for (cause, words) in [(DecodeFailure.Cause.tooLarge, tooLarge), (.unsupported, unsupported)] {
       let line = lines.first { line in
         let line = line.lowercased()
@@ -137,11 +116,8 @@ enum VipsError {
       if let line { return DecodeFailure(cause, line) }
     }
     let reason = lines.first { !$0.contains(attempt) } ?? lines.first ?? "no reason is given"
-    return DecodeFailure(step == .loader ? .damaged : .unmade, reason)
+    return DecodeFailure(usual, reason)
   }
-
-  /// Clears the text, in which warnings of calls that succeeded are found as well.
-  static func forget() { vips_error_clear() }
 
   /// libheif looks for more bytes than there are, even where it needs none.
   private static let attempt = ": bad seek to "

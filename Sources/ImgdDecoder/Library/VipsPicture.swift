@@ -2,10 +2,9 @@ internal import CVips
 import Glibc
 import ImgdDecode
 
-/// An image of libvips: pixels that are computed when they are asked for.
-///
-/// It reads the bytes that it was made from as long as it lives, and so must not outlive them. The pointer is only
-/// given to the library in methods: outside of them, the object may be gone as soon as the pointer has been read.
+/// An image of libvips: pixels that are computed when they are asked for. It reads the bytes that it was made from as
+/// long as it lives, and so must not outlive them. The pointer is only given to the library in methods: outside of
+/// them, the object may be gone as soon as the pointer has been read.
 @safe final class VipsPicture {
   // Safe: the one reference that this object owns.
   let image: UnsafeMutablePointer<VipsImage>
@@ -18,25 +17,6 @@ import ImgdDecode
     unsafe self.image = image
   }
 
-  deinit { unsafe g_object_unref(image) }
-
-  var width: Int { unsafe Int(vips_image_get_width(image)) }
-  /// The height of all frames together, which are one below the other.
-  var height: Int { unsafe Int(vips_image_get_height(image)) }
-  var bands: Int { unsafe Int(vips_image_get_bands(image)) }
-  var hasAlpha: Bool { unsafe vips_image_hasalpha(image) != 0 }
-  /// The height of one frame.
-  var frameHeight: Int { unsafe Int(vips_image_get_page_height(image)) }
-  var orientation: Int { unsafe Int(vips_image_get_orientation(image)) }
-
-  func set(_ name: String, _ value: Int) { unsafe vips_image_set_int(image, name, CInt(clamping: value)) }
-
-  /// Computes all pixels once and keeps them.
-  func computed() throws(DecodeFailure) -> VipsPicture { try unsafe VipsPicture(vips_image_copy_memory(image)) }
-}
-
-extension VipsPicture {
-  /// A copy of RGBA pixels.
   convenience init(copying pixels: [UInt8], width: Int, height: Int) throws(DecodeFailure) {
     let image = unsafe pixels.withUnsafeBytes {
       unsafe vips_image_new_from_memory_copy($0.baseAddress, $0.count, CInt(width), CInt(height), 4, VIPS_FORMAT_UCHAR)
@@ -44,6 +24,26 @@ extension VipsPicture {
     guard let image = unsafe image else { throw VipsError.takeFailure() }
     unsafe image.pointee.Type = VIPS_INTERPRETATION_sRGB
     unsafe self.init(owning: image)
+  }
+
+  deinit { unsafe g_object_unref(image) }
+
+  var width: Int { unsafe Int(vips_image_get_width(image)) }
+  /// The height of all frames together, which are one below the other.
+  var height: Int { unsafe Int(vips_image_get_height(image)) }
+  var bands: Int { unsafe Int(vips_image_get_bands(image)) }
+  var hasAlpha: Bool { unsafe vips_image_hasalpha(image) != 0 }
+  var frameHeight: Int { unsafe Int(vips_image_get_page_height(image)) }
+  var orientation: Int { unsafe Int(vips_image_get_orientation(image)) }
+
+  func set(_ name: String, _ value: Int) { unsafe vips_image_set_int(image, name, CInt(clamping: value)) }
+
+  /// Computes all pixels once and keeps them.
+  func computed() throws(DecodeFailure) -> VipsPicture { try unsafe VipsPicture(vips_image_copy_memory(image)) }
+
+  /// Computes all pixels once, and keeps none.
+  func readThrough() throws(DecodeFailure) {
+    guard unsafe cvips_read(image) == 0 else { throw VipsError.takeFailure(.damaged) }
   }
 }
 
@@ -56,7 +56,6 @@ extension VipsPicture {
     return bytes.bands > 4 ? try bytes.withFirstBands(4) : bytes
   }
 
-  /// sRGB with alpha, 8 bits each.
   func inRGBA() throws(DecodeFailure) -> VipsPicture {
     let coloured = try inScreenColours()
     let whole = coloured.bands == 3 ? try coloured.opaque() : coloured
@@ -73,13 +72,10 @@ extension VipsPicture {
   /// The picture on white, as a page shows it: a format without alpha would show what alpha hides.
   func onWhite() throws(DecodeFailure) -> VipsPicture { hasAlpha ? try unsafe VipsPicture(cvips_flat(image)) : self }
 
-  /// Whether the picture comes with a profile of colours other than those of a screen. Without one there is nothing
-  /// to convert: a detour through a profile would only change the colours a little.
-  var hasOwnColours: Bool { profile.map { !ColourProfile.isScreen($0) } ?? false }
-
-  /// Nil without a profile, or with one that does not fit the picture or says nothing new.
+  /// Nil without a profile of other colours than those of a screen, or with one that does not fit the picture. Without
+  /// one there is nothing to convert: a detour through a profile would only change the colours a little.
   private func convertedByProfile() throws(DecodeFailure) -> VipsPicture? {
-    guard hasOwnColours else { return nil }
+    guard let profile, !ColourProfile.isScreen(profile) else { return nil }
     guard let converted = unsafe cvips_srgb_by_profile(image) else {
       vips_error_clear()
       return nil
@@ -106,7 +102,6 @@ extension VipsPicture {
   }
 }
 
-/// The embedded description of a picture's colours.
 enum ColourProfile {
   /// Whether the profile's name says that the colours are those of a screen: then there is nothing to convert, which
   /// would take longer than decoding the picture.

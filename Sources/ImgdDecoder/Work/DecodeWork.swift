@@ -9,7 +9,8 @@ package enum DecodeWork {
   package static func answer(_ order: DecodeOrder) -> DecodeAnswer {
     order.picture.withBytes { bytes in
       unsafe bytes.withUnsafeBufferPointer { bytes in
-        VipsError.forget()
+        // Warnings of calls that succeeded are there as well.
+        vips_error_clear()
         do throws(DecodeFailure) {
           let source = try unsafe Source(bytes, format: order.format, limits: order.limits)
           do throws(DecodeFailure) { return try make(source, order.rendition) } catch { throw source.explained(error) }
@@ -46,11 +47,6 @@ package enum DecodeWork {
     try check(width: picture.width, height: picture.height, frames: 1)
   }
 
-  /// Lends the bytes.
-  func withBytes<Result>(_ body: (Span<UInt8>) throws(DecodeFailure) -> Result) throws(DecodeFailure) -> Result {
-    try unsafe body(bytes.span)
-  }
-
   var format: PictureFormat { picture.format }
   var start: UnsafePointer<UInt8>? { unsafe bytes.baseAddress }
   var count: Int { unsafe bytes.count }
@@ -82,17 +78,13 @@ package enum DecodeWork {
 
   /// Opens the picture with its loader; nothing but its header has been read yet.
   func open(allFrames: Bool = false) throws(DecodeFailure) -> VipsPicture {
-    guard let loader = format.loader else {
-      return try withBytes { bytes throws(DecodeFailure) in try Bitmap.decode(bytes, self) }
-    }
+    guard let loader = format.loader else { return try unsafe Bitmap.decode(bytes.span, self) }
     guard let image = unsafe cvips_load(loader.name, bytes.baseAddress, bytes.count, allFrames ? 1 : 0) else {
-      throw VipsError.takeFailure(of: .loader)
+      throw VipsError.takeFailure(.damaged)
     }
     let opened = unsafe VipsPicture(owning: image)
     orient(opened)
-    try check(
-      width: opened.width, height: opened.frameHeight,
-      frames: allFrames ? opened.height / max(1, opened.frameHeight) : 1)
+    try check(width: opened.width, height: opened.frameHeight, frames: allFrames ? opened.frames : 1)
     return opened
   }
 
@@ -101,16 +93,9 @@ package enum DecodeWork {
   func explained(_ failure: DecodeFailure) -> DecodeFailure {
     guard failure.cause == .unmade else { return failure }
     do throws(DecodeFailure) {
-      VipsError.forget()
+      vips_error_clear()
       try open().readThrough()
       return failure
     } catch { return error }
-  }
-}
-
-extension VipsPicture {
-  /// Computes all pixels once, and keeps none.
-  fileprivate func readThrough() throws(DecodeFailure) {
-    guard unsafe cvips_read(image) == 0 else { throw VipsError.takeFailure(of: .loader) }
   }
 }

@@ -107,7 +107,6 @@ private struct Planes {
   }
 }
 
-/// The slow waves of one channel.
 private struct Waves {
   private(set) var mean = 0.0
   /// The strength of the strongest wave.

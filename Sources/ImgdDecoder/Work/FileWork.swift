@@ -4,44 +4,28 @@ import ImgdDecode
 import ImgdPicture
 import ImgdSystem
 
-/// Makes a file of another size or format.
 enum FileWork {
   static func make(_ source: Source, _ rendition: Rendition, _ format: PictureFormat?, quality: Int?)
     throws(DecodeFailure) -> MadePicture
   {
     let mayMove = rendition.frames == .all && source.format.isAnimatable && (format ?? source.format).isAnimatable
     let opened = try source.open(allFrames: mayMove)
-    let target = format ?? nearest(to: source.format, for: opened)
+    let isKept = VipsLibrary.savers.contains(source.format)
+    let target = format ?? (isKept ? source.format : opened.hasAlpha ? .png : .jpeg)
     guard VipsLibrary.savers.contains(target) else {
       throw DecodeFailure(.unsupported, "\(target.name) cannot be written")
     }
     let picture = try FittedPicture(opened, of: source, in: rendition.box)
-    try target.checkSides(of: picture.size)
+    let size = picture.size
+    if let most = target.longestSide, max(size.width, size.height) > most {
+      throw DecodeFailure(.tooLarge, "\(size.width)x\(size.height), and \(target.name) has at most \(most) a side")
+    }
     let coloured = try picture.make().inScreenColours()
     coloured.dropMetadata()
-    return try save(coloured, as: target, quality: quality)
-  }
-
-  private static func nearest(to format: PictureFormat, for picture: VipsPicture) -> PictureFormat {
-    if VipsLibrary.savers.contains(format) { return format }
-    return picture.hasAlpha ? .png : .jpeg
-  }
-
-  private static func save(_ picture: VipsPicture, as format: PictureFormat, quality: Int?) throws(DecodeFailure)
-    -> MadePicture
-  {
-    let height = format.isAnimatable ? picture.frameHeight : picture.height
-    let content = try picture.encoded(as: format, quality: quality)
+    let height = target.isAnimatable ? coloured.frameHeight : coloured.height
+    let content = try coloured.encoded(as: target, quality: quality)
     return MadePicture(
-      format: format, width: picture.width, height: height, frames: picture.height / height, content: content)
-  }
-}
-
-extension PictureFormat {
-  /// Refuses sides that cannot be written, before any work is done.
-  fileprivate func checkSides(of size: Size) throws(DecodeFailure) {
-    guard let most = longestSide, max(size.width, size.height) > most else { return }
-    throw DecodeFailure(.tooLarge, "\(size.width)x\(size.height), and \(name) has at most \(most) a side")
+      format: target, width: coloured.width, height: height, frames: coloured.height / height, content: content)
   }
 }
 
@@ -89,8 +73,7 @@ extension VipsPicture {
   }
 }
 
-/// A WebP file as the library writes it: whatever it is told, it adds a chunk about resolution and the like, which is
-/// larger than some icons.
+/// A WebP file as the library writes it: always with a chunk of notes that is larger than some icons.
 enum WebPFile {
   private static let dropped = ["EXIF", "XMP "].map { Array($0.utf8) }
   /// The bits for such chunks in the flags of the extended header.
@@ -109,12 +92,9 @@ enum WebPFile {
       guard whole <= file.count - next else { return file }
       let name = Array(file[next..<next + 4])
       if !dropped.contains(name) {
-        if name == Array("VP8X".utf8), size > 0 {
-          kept += file[next..<next + 8] + [file[next + 8] & ~notes]
-          kept += file[next + 9..<next + whole]
-        } else {
-          kept += file[next..<next + whole]
-        }
+        let flags = kept.count + 8
+        kept += file[next..<next + whole]
+        if name == Array("VP8X".utf8), size > 0 { kept[flags] &= ~notes }
       }
       next += whole
     }

@@ -2,9 +2,7 @@ import CVips
 import ImgdDecode
 import ImgdPicture
 
-/// A picture upright, in the colours of a screen, and fitted into a box if there is one.
-///
-/// All sizes are known, and within the limits, before a pixel is computed.
+/// A picture upright and fitted into a box if there is one. Sizes are checked before a pixel is computed.
 struct FittedPicture {
   /// The size of a frame of the result, upright.
   let size: Size
@@ -74,15 +72,12 @@ struct FittedPicture {
 }
 
 extension VipsPicture {
-  /// How many frames are one below the other.
   var frames: Int { height / max(1, frameHeight) }
 
-  /// The size of a frame as it is seen.
   fileprivate var uprightFrame: Size {
     orientation >= 5 ? Size(width: frameHeight, height: width) : Size(width: width, height: frameHeight)
   }
 
-  /// Cuts the same part out of each frame.
   fileprivate func cut(to size: Size, at corner: Corner) throws(DecodeFailure) -> VipsPicture {
     frames > 1 ? try AnimationCut.cut(self, to: size, at: corner) : try part(corner.left, corner.top, size)
   }
@@ -134,18 +129,13 @@ struct Size: Equatable {
     self.init(width: isBound ? min(width, own.width) : width, height: isBound ? min(height, own.height) : height)
   }
 
-  /// The size of a picture that is fitted inside the box.
+  /// The size of a picture that the box contains.
   init(inside box: Rendition.Box, _ own: Size) {
-    guard box.fit == .contain else {
-      self.init(fitting: own, into: box)
-      return
-    }
     let sides = [box.width.map { Double($0) / Double(own.width) }, box.height.map { Double($0) / Double(own.height) }]
       .compactMap { $0 }
     self = own.scaled(by: sides.min() ?? 1, enlarging: box.enlarges)
   }
 
-  /// The size at which the picture covers the box.
   func covering(_ box: Rendition.Box) -> Size {
     let across = Double(box.width ?? width) / Double(width)
     let down = Double(box.height ?? height) / Double(height)
@@ -164,10 +154,9 @@ struct Size: Equatable {
   }
 }
 
-/// How a picture covers a size for which it has to be enlarged.
-///
-/// What overflows is cut off before enlarging, not afterwards: when a wide picture covers a tall box, hardly any of
-/// it is seen, and the whole of it, enlarged, might have a thousand times as many pixels as are wanted.
+/// How a picture covers a size for which it has to be enlarged. What overflows is cut off before enlarging, not
+/// afterwards: when a wide picture covers a tall box, hardly any of it is seen, and the whole of it, enlarged, might
+/// have a thousand times as many pixels as are wanted.
 struct EnlargedCover {
   private let across: CoveredSide
   private let down: CoveredSide
@@ -183,10 +172,8 @@ struct EnlargedCover {
   /// The size of what is seen of the picture, in whole pixels.
   var seen: Size { Size(width: across.mostSeen, height: down.mostSeen) }
 
-  /// The size of the part that is cut out of the picture.
   var part: Size { Size(width: across.count, height: down.count) }
 
-  /// The size of that part when it is enlarged.
   var enlarged: Size { Size(width: across.enlarged, height: down.enlarged) }
 
   /// Where the part begins in the picture, and where the wanted area begins in the enlarged part. Without `place`,
@@ -198,7 +185,6 @@ struct EnlargedCover {
   }
 }
 
-/// The place of a part in a picture.
 struct Corner {
   let left: Int
   let top: Int
@@ -209,15 +195,9 @@ private struct CoveredSide {
   /// Pixels beside those that are seen, which are mixed into the outermost ones.
   private static let margin = 2
 
-  private let own: Int
-  private let wanted: Int
-  private let factor: Double
-
-  init(own: Int, wanted: Int, factor: Double) {
-    self.own = own
-    self.wanted = wanted
-    self.factor = factor
-  }
+  let own: Int
+  let wanted: Int
+  let factor: Double
 
   private var seen: Double { min(Double(own), Double(wanted) / factor) }
 

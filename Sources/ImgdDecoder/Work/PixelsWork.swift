@@ -5,7 +5,6 @@ import ImgdDecode
 import ImgdPicture
 import ImgdSystem
 
-/// Makes pixels of a picture's first frame.
 enum PixelsWork {
   static func make(_ source: Source, in box: Rendition.Box?) throws(DecodeFailure) -> MadePicture {
     if box == nil, let made = try JPEGWork.make(source) { return made }
@@ -23,7 +22,6 @@ enum PixelsWork {
   }
 }
 
-/// Memory for results that are given to the daemon.
 enum OutputMemory {
   static func make(count: Int) throws(DecodeFailure) -> MappedMemory {
     do { return try MappedMemory(count: count) } catch {
@@ -43,7 +41,6 @@ enum OutputMemory {
 }
 
 extension VipsPicture {
-  /// The picture, turned as its orientation says.
   func upright() throws(DecodeFailure) -> VipsPicture {
     guard orientation > 1 else { return self }
     // Turning reads the rows in an order other than that of decoding.
@@ -118,7 +115,7 @@ enum JPEGWork {
     let isDecoded = unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 200) { room in
       guard let reason = room.baseAddress else { return false }
       let result = unsafe body(reason)
-      if result == JPEG_DAMAGED { failure = unsafe VipsError.failure([String(cString: reason)], of: .loader) }
+      if result == JPEG_DAMAGED { failure = unsafe VipsError.failure([String(cString: reason)], .damaged) }
       return result == JPEG_DECODED
     }
     if let failure { throw failure }
@@ -126,7 +123,6 @@ enum JPEGWork {
   }
 }
 
-/// Takes the rows of a picture, from the top down.
 private final class RowSink {
   private var writer = PayloadWriter()
 

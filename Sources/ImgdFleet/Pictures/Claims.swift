@@ -14,7 +14,6 @@ final class Claims {
     return PictureClaim(digest, kind, host: server.host, number: lastNumber)
   }
 
-  /// Takes note that the server has granted a claim.
   func hold(_ claim: PictureClaim, for serial: UInt64) { held[serial] = claim }
 
   /// Hands out a claim to be ended, and no longer holds it.
@@ -22,23 +21,17 @@ final class Claims {
 
   /// Renews a claim; if it no longer stands, that shows when the picture is stored.
   func renew(_ serial: UInt64) {
-    guard let claim = held[serial] else { return }
-    server.order(claim.renewal(in: server.keys))
+    if let claim = held[serial] { server.order(claim.renewal(in: server.keys)) }
   }
 
   /// Gives a claim back without a picture; with `removing`, the stored picture is deleted, too.
   func release(_ serial: UInt64, removing: Bool) {
-    guard let claim = takeClaim(of: serial) else { return }
-    giveBack(claim, removing: removing)
+    if let claim = takeClaim(of: serial) { giveBack(claim, removing: removing) }
   }
 
   func giveBack(_ claim: PictureClaim, removing: Bool = false) {
     server.order(claim.release(in: server.keys, removing: removing))
   }
-
-  /// Gives back a claim that was not needed: the picture has arrived in the meantime, and nobody must be told
-  /// that there will be none.
-  func giveBackUnused(_ claim: PictureClaim) { server.order(claim.withdrawal(in: server.keys)) }
 
   /// Keeps other hosts from waiting for one that is stopping.
   func giveAllBack() {
@@ -47,8 +40,7 @@ final class Claims {
   }
 }
 
-/// The right of one host to fetch a picture, as the server keeps it: `#host:number`. It lapses unless it is
-/// renewed.
+/// The right of one host to fetch a picture, as the server keeps it: `#host:number`. It lapses unless it is renewed.
 struct PictureClaim: Equatable {
   /// In milliseconds. A host that has died keeps others waiting no longer than this.
   static let lifetime = 10_000
@@ -72,7 +64,6 @@ struct PictureClaim: Equatable {
     token = "#\(host):\(number)"
   }
 
-  /// The key that holds it.
   func key(in keys: FleetKeys) -> String {
     switch kind {
     case .missing: keys.picture(digest)
@@ -82,9 +73,7 @@ struct PictureClaim: Equatable {
 
   /// Takes it, unless somebody else has it or there is a picture.
   func taking(in keys: FleetKeys) -> RedisCommand {
-    var command = RedisCommand("SET", key(in: keys), token, "NX", "PX")
-    command.add(Self.lifetime)
-    return command
+    RedisCommand("SET", key(in: keys), token, "NX", "PX", String(Self.lifetime))
   }
 
   /// Sets an expiry on the value under the claim's key if it has none.

@@ -15,34 +15,32 @@ final class Looks {
   private let server: FleetServer
   private let claims: Claims
   private let wakeUps: WakeUps
-  private let report: (FleetEvent) -> Void
   private var looks: [UInt64: PictureLook] = [:]
   /// The serials of the looks that wait, by the picture they wait for.
   private var held: [KeyDigest: Set<UInt64>] = [:]
 
-  init(_ server: FleetServer, _ claims: Claims, report: @escaping (FleetEvent) -> Void) {
+  init(_ server: FleetServer, _ claims: Claims) {
     self.server = server
     self.claims = claims
-    self.report = report
     wakeUps = WakeUps(server)
     wakeUps.onWake = { [unowned self] digest, hasCome in wake(digest, hasCome: hasCome) }
   }
 
   func begin(_ order: FleetLook) {
-    let claim = claims.make(order.digest, .missing)
-    begin(PictureLook(serial: order.serial, claim, claims: order.claims))
+    begin(PictureLook(serial: order.serial, claims.make(order.digest, .missing), claims: order.claims))
   }
 
   func begin(serial: UInt64, _ digest: KeyDigest, replacing stamp: UInt64) {
-    let claim = claims.make(digest, .refresh)
-    begin(PictureLook(serial: serial, claim, claims: true, old: stamp))
+    begin(PictureLook(serial: serial, claims.make(digest, .refresh), claims: true, old: stamp))
   }
 
   private func begin(_ look: PictureLook) {
     precondition(looks[look.serial] == nil, "a serial names one look")
-    guard server.state.isReadable, looks.count < Self.most else { return report(.looked(serial: look.serial, .failed)) }
+    guard server.state.isReadable, looks.count < Self.most else {
+      return server.report(.looked(serial: look.serial, .failed))
+    }
     // Nothing can be claimed while the server cannot be written to.
-    if look.old != nil, !server.isWritable { return report(.looked(serial: look.serial, .nothing)) }
+    if look.old != nil, !server.isWritable { return server.report(.looked(serial: look.serial, .nothing)) }
     looks[look.serial] = look
     ask(look)
   }
@@ -72,7 +70,9 @@ final class Looks {
     let trip = Trip(look, claims: look.claims && server.isWritable)
     look.isAsking = true
     trip.limit = server.loop.schedule(after: server.settings.timeout) { [unowned self] in late(trip) }
-    server.send(reading(look)) { [unowned self] reply in
+    let end = look.old == nil ? mostBytes : FleetValue.headLength - 1
+    let reading = RedisCommand("GETRANGE", server.keys.picture(look.digest), "0", String(end))
+    server.send(reading) { [unowned self] reply in
       trip.value = reply
       if !trip.claims { arrived(trip) }
     }
@@ -81,12 +81,6 @@ final class Looks {
       trip.taken = reply
       arrived(trip)
     }
-  }
-
-  private func reading(_ look: PictureLook) -> RedisCommand {
-    var command = RedisCommand("GETRANGE", server.keys.picture(look.digest), "0")
-    command.add(look.old == nil ? mostBytes : FleetValue.headLength - 1)
-    return command
   }
 
   private var mostBytes: Int { FleetValue.mostBytes(picture: server.settings.maxObject) }
@@ -128,7 +122,11 @@ final class Looks {
     case .nothing, .claim: takeOrWait(trip)
     case .value(let value):
       giveBack(trip)
-      answer(look, .found(picture(value)))
+      let age = server.clock.age(of: value.storedAt, at: server.loop.now)
+      answer(
+        look,
+        .found(
+          FleetPicture(record: value.record, payload: value.payload, mark: value.mark, stamp: value.stamp, age: age)))
     case .beyondLimit:
       giveBack(trip)
       answer(look, .nothing)
@@ -162,7 +160,8 @@ final class Looks {
       return answer(look, .nothing)
     }
     if let head = FleetValue.Head(front.span), head.stamp != old {
-      if trip.isOurs { claims.giveBackUnused(look.claim) }
+      // It was not needed: the picture has arrived in the meantime, and nobody must be told that there will be none.
+      if trip.isOurs { server.order(look.claim.withdrawal(in: server.keys)) }
       look.old = nil
       look.claims = false
       return ask(look)
@@ -172,18 +171,12 @@ final class Looks {
     takeOrWait(trip)
   }
 
-  private func picture(_ value: FleetValue) -> FleetPicture {
-    FleetPicture(
-      record: value.record, payload: value.payload, mark: value.mark, stamp: value.stamp,
-      age: server.clock.age(of: value.storedAt, at: server.loop.now))
-  }
-
   /// Deletes a useless value, and looks once more.
   private func discard(_ look: PictureLook, _ defect: FleetDefect, _ front: [UInt8]) {
-    report(.defect(serial: look.serial, defect))
+    server.report(.defect(serial: look.serial, defect))
     guard server.isWritable, !look.hasFoundDefect else { return answer(look, .nothing) }
     look.hasFoundDefect = true
-    var command = FleetScript.discard.command(keys: [server.keys.picture(look.digest)], [])
+    var command = FleetScript.discard.command(keys: [server.keys.picture(look.digest)])
     command.add(front)
     server.order(command)
     ask(look)
@@ -197,19 +190,15 @@ final class Looks {
       held[look.digest, default: []].insert(look.serial)
       look.end = server.loop.schedule(after: Self.patience) { [unowned self] in
         answer(look, .nothing)
-        bound(look)
+        // A claim without an expiry is nobody's, and would be waited for again and again.
+        if server.isWritable { server.order(look.claim.bounding(in: server.keys)) }
       }
       wakeUps.add(look.digest)
-      report(.looked(serial: look.serial, .held))
+      server.report(.looked(serial: look.serial, .held))
     }
     let pause = Self.pauses[min(look.polls, Self.pauses.count - 1)]
     look.polls += 1
     look.nextPoll = server.loop.schedule(after: pause) { [unowned self] in poll(look) }
-  }
-
-  /// Makes sure that a claim ends: one without an expiry is nobody's, and would be waited for again and again.
-  private func bound(_ look: PictureLook) {
-    if server.isWritable { server.order(look.claim.bounding(in: server.keys)) }
   }
 
   private func poll(_ look: PictureLook) {
@@ -228,7 +217,7 @@ final class Looks {
   // MARK: The end
 
   private func answer(_ look: PictureLook, _ answer: FleetAnswer) {
-    if forget(look) { report(.looked(serial: look.serial, answer)) }
+    if forget(look) { server.report(.looked(serial: look.serial, answer)) }
   }
 
   /// Ends a look; false if it was over.
@@ -243,7 +232,6 @@ final class Looks {
   }
 }
 
-/// A question to the server and its answers.
 private final class Trip {
   let look: PictureLook
   let claims: Bool
@@ -270,14 +258,12 @@ final class PictureLook {
   var claims: Bool
   /// The stamp of the picture that is to be replaced; nil if any picture will do.
   var old: UInt64?
-  private var isOver = false
-  /// Whether another host fetches the picture.
+  /// True until it is answered or given up.
+  private(set) var isUnderWay = true
   var isHeld = false
   /// Whether a useless value has been found: after a second one, there is no further look.
   var hasFoundDefect = false
-  /// How often it has looked while the picture was held.
   var polls = 0
-  /// Whether an answer of the server is on its way.
   var isAsking = false
   /// Whether it was woken in the meantime: that answer may be older.
   var isWoken = false
@@ -293,22 +279,18 @@ final class PictureLook {
 
   var digest: KeyDigest { claim.digest }
 
-  /// True until it is answered or given up.
-  var isUnderWay: Bool { !isOver }
-
   /// Ends it; false if it was over.
   func finish() -> Bool {
-    defer { isOver = true }
+    defer { isUnderWay = false }
     nextPoll?.cancel()
     end?.cancel()
-    return !isOver
+    return isUnderWay
   }
 }
 
 /// What the server has under a picture's key.
 enum Sight {
   case nothing
-  /// The claim of some host.
   case claim
   case value(FleetValue)
   /// A picture that is larger than this host takes; others may take it.
@@ -333,8 +315,9 @@ enum Sight {
     if first == PictureClaim.sign { return .claim }
     let front = Array(bytes.prefix(FleetValue.headLength))
     guard bytes.count <= mostBytes else {
-      let head = FleetValue.Head(bytes.span)
-      return head.map(isWhole) == true ? .beyondLimit : .defect(.tooLarge, front: front)
+      // A value that was not read to its end may be sound.
+      let isSound = FleetValue.Head(bytes.span).map { $0.bodyCount <= 512 << 20 } ?? false
+      return isSound ? .beyondLimit : .defect(.tooLarge, front: front)
     }
     switch FleetValue.decode(bytes, under: digest) {
     case .success(let value): return .value(value)
@@ -342,7 +325,4 @@ enum Sight {
     case .failure(.damaged): return .defect(.damaged, front: front)
     }
   }
-
-  /// Whether a value that was not read to its end may be sound.
-  private static func isWhole(_ head: FleetValue.Head) -> Bool { head.bodyCount <= 512 << 20 }
 }

@@ -1,9 +1,7 @@
 internal import ImgdCache
 internal import ImgdSystem
 
-/// Pictures on their way to the server.
-///
-/// They go one after the other, so that no look-up waits behind all of them.
+/// Pictures on their way to the server. They go one after the other, so that no look-up waits behind all of them.
 final class Stores {
   /// The most bytes that a command takes besides the value.
   private static let commandBytes = 4_096
@@ -20,20 +18,17 @@ final class Stores {
     var bytes: Int { store.payload.count }
   }
 
-  /// Why a picture is not sent at all.
   private struct Hindrance: Error { let outcome: FleetStoring }
 
   private let server: FleetServer
   private let claims: Claims
-  private let report: (FleetEvent) -> Void
   private var line = Fifo<Order>()
   private var bytesInLine = 0
   private var bytesUnderWay = 0
 
-  init(_ server: FleetServer, _ claims: Claims, report: @escaping (FleetEvent) -> Void) {
+  init(_ server: FleetServer, _ claims: Claims) {
     self.server = server
     self.claims = claims
-    self.report = report
   }
 
   /// Always ends in exactly one report, even if the connection breaks.
@@ -72,7 +67,7 @@ final class Stores {
   /// Deletes a picture; if that fails, the picture stays until it expires.
   func remove(_ digest: KeyDigest) {
     guard server.isWritable else { return }
-    server.order(FleetScript.remove.command(keys: [server.keys.picture(digest)], []))
+    server.order(FleetScript.remove.command(keys: [server.keys.picture(digest)]))
   }
 
   private func value(of order: Order) throws(Hindrance) -> [UInt8] {
@@ -116,18 +111,18 @@ final class Stores {
 
   private func hear(_ reply: RedisReply, to order: Order) {
     switch reply {
-    case .number(1): report(.stored(serial: order.store.serial, .kept))
-    case .number: report(.stored(serial: order.store.serial, .overtaken))
+    case .number(1): server.report(.stored(serial: order.store.serial, .kept))
+    case .number: server.report(.stored(serial: order.store.serial, .overtaken))
     case .failure(let text):
       endOrder(order, .refused(text))
       server.said(text)
-    default: report(.stored(serial: order.store.serial, .refused("the connection has ended")))
+    default: server.report(.stored(serial: order.store.serial, .refused("the connection has ended")))
     }
   }
 
   /// Ends an order whose picture is not stored, so that no host waits for the picture any longer.
   private func endOrder(_ order: Order, _ outcome: FleetStoring) {
     if let claim = order.claim { claims.giveBack(claim) }
-    report(.stored(serial: order.store.serial, outcome))
+    server.report(.stored(serial: order.store.serial, outcome))
   }
 }

@@ -1,8 +1,7 @@
 internal import ImgdCache
 
-/// Scripts, each of which the server runs as one undivided step. It keeps scripts by their text, so that it
-/// need not parse a repeated one again; sending a digest instead would save three hundred bytes and need a
-/// second trip after each restart.
+/// Scripts, each of which the server runs as one undivided step. It keeps them by their text, parsed; sending a
+/// digest instead would save three hundred bytes and need a second trip after each restart.
 enum FleetScript: String {
   /// Renews a claim. Key: the claim's. Arguments: the claim, milliseconds.
   case renew = """
@@ -57,8 +56,7 @@ enum FleetScript: String {
     return redis.call('UNLINK', KEYS[1])
     """
 
-  /// Deletes a useless value unless it has changed. Key: the picture's. Argument: the value's first bytes;
-  /// empty if it is not a string.
+  /// Deletes a useless value unless it has changed. Key: the picture's. Argument: its first bytes, if it is a string.
   case discard = """
     local front = redis.pcall('GETRANGE', KEYS[1], 0, 71)
     if type(front) == 'table' then front = '' end
@@ -82,12 +80,9 @@ enum FleetScript: String {
     return redis.pcall('SET', KEYS[1], ARGV[2]).ok and 1 or 0
     """
 
-  /// The command that makes the server run the script.
-  func command(keys: [String], _ arguments: [String]) -> RedisCommand {
-    var command = RedisCommand("EVAL", rawValue)
-    command.add(keys.count)
-    for key in keys { command.add(key) }
-    for argument in arguments { command.add(argument) }
+  func command(keys: [String], _ arguments: [String] = []) -> RedisCommand {
+    var command = RedisCommand("EVAL", rawValue, String(keys.count))
+    for word in keys + arguments { command.add(word) }
     return command
   }
 }
@@ -96,7 +91,6 @@ enum FleetScript: String {
 struct FleetKeys: Equatable {
   let namespace: String
 
-  /// The stream of all purges.
   var purges: String { namespace + ":purges" }
   /// A random number that is made when the data are new.
   var generation: String { namespace + ":generation" }

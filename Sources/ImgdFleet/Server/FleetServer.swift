@@ -23,12 +23,11 @@ final class FleetServer {
   private(set) var state = FleetState(.connecting)
   private(set) var generation: UInt64 = 0
   private(set) var clock = ServerClock()
-  /// The value that was reported last.
   private var secondsAhead: Int64 = 0
   private(set) var access: ServerAccess?
   let connect: Connect
-  private let report: (FleetEvent) -> Void
-  private let log: PurgeLog
+  let report: (FleetEvent) -> Void
+  private lazy var log = PurgeLog(self)
   private var breaker = Breaker()
   private var connection: (any ServerConnection)?
   private var finder: WorkerThread<Void>?
@@ -45,15 +44,9 @@ final class FleetServer {
     self.connect = connect
     self.report = report
     host = String(UInt64.random(in: .min ... .max), radix: 16)
-    log = PurgeLog(loop: loop, connect: connect, report: report)
-    log.onTrouble = { [unowned self] trouble in leave(trouble) }
-    log.onTime = { [unowned self] clock in note(clock) }
-    log.onJoin = { [unowned self] generation in joined(generation) }
-    log.onReady = { [unowned self] in enter() }
   }
 
   var keys: FleetKeys { FleetKeys(namespace: settings.namespace) }
-  /// The time by the server's clock.
   var now: Int64 { clock.time(at: loop.moment) }
   var isWritable: Bool { state.phase == .ok }
 
@@ -62,7 +55,7 @@ final class FleetServer {
   /// Reads the log of purges after a position, from now on.
   func join(from position: FleetPosition?) {
     log.join(from: position)
-    if let access, generation != 0 { log.begin(access, keys) }
+    if let access, generation != 0 { log.begin(access) }
   }
 
   func apply(_ settings: FleetSettings) {
@@ -94,7 +87,6 @@ final class FleetServer {
 
   // MARK: Commands
 
-  /// Sends a command; `then` is called once.
   func send(_ command: RedisCommand, then: @escaping (RedisReply) -> Void) {
     guard let connection else { return loop.nextTick { then(.lost) } }
     connection.send(command, then: then)
@@ -105,13 +97,10 @@ final class FleetServer {
     send(command) { [unowned self] reply in if case .failure(let text) = reply { said(text) } }
   }
 
-  /// Whether a command of this many bytes can be sent without waiting behind too many others.
   func hasRoom(for bytes: Int) -> Bool { connection?.hasRoom(for: bytes) ?? false }
 
-  /// Takes note of an answer that came in time.
   func answered() { breaker.answered() }
 
-  /// Takes note that there was no answer in time.
   func wasLate() {
     guard state.isReadable, breaker.failed() else { return }
     leave(FleetTrouble(.down, "three answers in a row took longer than Fleet.Timeout"))
@@ -164,7 +153,7 @@ final class FleetServer {
   private func check(login: RedisCommand? = nil) {
     guard let connection else { return }
     if state.isReadable { limit() }
-    ServerCheck.begin(on: connection, login: login, keys: keys, loop: loop) { [unowned self, weak connection] outcome in
+    ServerCheck(on: connection, login: login, keys: keys, loop: loop) { [unowned self, weak connection] outcome in
       // The end of a connection is reported separately, with its reason.
       guard connection === self.connection, connection?.isOpen == true else { return }
       switch outcome {
@@ -180,11 +169,11 @@ final class FleetServer {
     timer?.cancel()
     if state.isReadable { return enter() }
     generation = facts.generation
-    if let access { log.begin(access, keys) }
+    if let access { log.begin(access) }
   }
 
   /// The log is about to tell of a life of the server's data.
-  private func joined(_ generation: UInt64) {
+  func joined(_ generation: UInt64) {
     guard state.isReadable else { return self.generation = generation }
     timer?.cancel()
     tell(FleetState(.connecting, "the log of purges is read again"))
@@ -193,7 +182,7 @@ final class FleetServer {
   }
 
   /// All purges have been heard.
-  private func enter() {
+  func enter() {
     let isNew = !state.isReadable
     if isNew { breaker.close(at: loop.now) }
     tell(readOnly?.state(of: settings.server) ?? FleetState(.ok))
@@ -204,9 +193,8 @@ final class FleetServer {
 
   // MARK: The end
 
-  private func leave(_ trouble: FleetTrouble) {
-    // A host that has left must not take a read-only server for readable: it would use it again without having
-    // joined the log of purges.
+  func leave(_ trouble: FleetTrouble) {
+    // A host that has left the log of purges must not take a read-only server for readable and use it.
     let trouble = trouble.phase == .readOnly ? FleetTrouble(.refused, trouble.reason) : trouble
     drop()
     tell(trouble.state(of: settings.server))
@@ -231,7 +219,7 @@ final class FleetServer {
   }
 
   /// Ignores a change of one second: clocks that are read in whole seconds differ by one now and then.
-  private func note(_ clock: ServerClock) {
+  func note(_ clock: ServerClock) {
     self.clock = clock
     let ahead = clock.time(at: loop.now) / 1_000 - WallClock.seconds
     guard abs(ahead - secondsAhead) > 1 else { return }
@@ -246,10 +234,8 @@ final class FleetServer {
   }
 }
 
-/// Decides when the server is left alone, and for how long.
-///
-/// After three failures in a row it is taken for dead. It is tried again after half a second, and then less
-/// and less often until a connection lasts.
+/// Decides when the server is left alone, and for how long. After three failures in a row it is taken for dead. It is
+/// tried again after half a second, and then less and less often until a connection lasts.
 struct Breaker {
   private static let mostFailures = 3
   private static let firstPause: Duration = .milliseconds(500)
@@ -267,17 +253,14 @@ struct Breaker {
     return failures >= Self.mostFailures
   }
 
-  /// Takes note of an answer that came in time.
   mutating func answered() { failures = 0 }
 
-  /// Takes note that the server can be used.
   mutating func close(at now: Instant) {
     failures = 0
     closedAt = now
   }
 
-  /// Takes note that the server cannot be used; returns how long to leave it alone. The jitter keeps hosts from
-  /// all coming back at once.
+  /// Returns how long to leave the server alone. The jitter keeps hosts from all coming back at once.
   mutating func open(at now: Instant, jitter: Double = .random(in: 0.75...1.25)) -> Duration {
     failures = 0
     if let closedAt, now - closedAt >= Self.trial { pause = Self.firstPause }
@@ -316,18 +299,7 @@ struct FleetTrouble: Error, Equatable {
     }
   }
 
-  /// The state of the fleet with this server.
   func state(of server: FleetSettings.Server) -> FleetState {
     FleetState(phase, "the fleet's server \(server): \(reason)")
-  }
-}
-
-extension FleetSettings.Server: CustomStringConvertible {
-  /// As in the configuration.
-  package var description: String {
-    switch self {
-    case .unix(let path): "unix:\(path)"
-    case .tcp(let host, let port): host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]:\(port)" : "\(host):\(port)"
-    }
   }
 }

@@ -12,7 +12,6 @@ internal import ImgdSystem
 @safe final class RedisConnection: ServerConnection {
   /// The most that a server may make this process hold.
   struct Limits {
-    /// Bytes of one reply.
     var reply: Int
     /// Bytes of commands that wait to be written.
     var output = 1 << 20
@@ -22,7 +21,6 @@ internal import ImgdSystem
 
   /// Reads of hiredis take 16 KiB each; others are not kept waiting for more than a mebibyte.
   private static let readsPerTick = 64
-  /// hiredis is prepared once for the process.
   private static let isPrepared: Bool = {
     redis_prepare_limit()
     return true
@@ -36,9 +34,7 @@ internal import ImgdSystem
   private var waiting = Fifo<(RedisReply) -> Void>()
   private var isConnected = false
   private var isFlushDue = false
-  /// Called once, with the reason, unless the end was asked for.
   var onEnd: (String) -> Void = { _ in }
-  /// Receives replies that no command has asked for; without it, such a reply ends the connection.
   var onMessage: ((RedisReply) -> Void)?
 
   /// Begins to connect; commands may be sent at once, and are written when the connection is there.
@@ -55,7 +51,8 @@ internal import ImgdSystem
     guard unsafe context.pointee.err == 0 else { throw refused(errorText) }
     guard Self.isPrepared, unsafe redis_limit_arrays(context) == 0 else { throw refused("out of memory") }
     let number = unsafe context.pointee.fd
-    SocketOptions.apply(to: number, isTCP: place.isTCP)
+    _ = fcntl(number, F_SETFD, FD_CLOEXEC)
+    if case .tcp = place { SocketOptions.endWithoutAnswers(number) }
     do throws(SystemFailure) {
       watch = try loop.watch(number, for: [.read, .write]) { [unowned self] readiness in ready(readiness) }
     } catch { throw refused(error.description) }
@@ -65,23 +62,19 @@ internal import ImgdSystem
 
   var isOpen: Bool { unsafe context != nil }
 
-  private var unsent: Int {
-    guard let context = unsafe context else { return 0 }
-    return unsafe redis_unsent(context)
+  func hasRoom(for bytes: Int) -> Bool {
+    guard let context = unsafe context else { return bytes <= limits.output }
+    return unsafe redis_unsent(context) + bytes <= limits.output
   }
-
-  /// Whether a command of this many bytes can be sent without waiting behind too many others.
-  func hasRoom(for bytes: Int) -> Bool { unsent + bytes <= limits.output }
 
   // MARK: Commands
 
-  /// Sends a command at the end of the tick, with all others of the tick; `then` is called once.
+  /// Sends the command at the end of the tick, with all others of the tick.
   func send(_ command: RedisCommand, then: @escaping (RedisReply) -> Void) {
     guard append(command) else { return loop.nextTick { then(.lost) } }
     waiting.append(then)
   }
 
-  /// Sends a command whose answer arrives as messages.
   func sendForMessages(_ command: RedisCommand) { _ = append(command) }
 
   private func append(_ command: RedisCommand) -> Bool {
@@ -116,7 +109,7 @@ internal import ImgdSystem
 
   private func ready(_ readiness: Readiness) {
     if !isConnected {
-      let code = SocketOptions.error(of: number)
+      let code = SocketOptions.error(of: unsafe context?.pointee.fd ?? -1)
       guard code == 0 else { return breakOff(unsafe String(cString: strerror(code))) }
       isConnected = true
     }
@@ -173,7 +166,6 @@ internal import ImgdSystem
 
   // MARK: The end
 
-  /// Ends the connection without a call of `onEnd`; commands under way are lost.
   func close() {
     watch?.cancel()
     watch = nil
@@ -188,11 +180,6 @@ internal import ImgdSystem
     let onEnd = self.onEnd
     close()
     onEnd(reason)
-  }
-
-  private var number: CInt {
-    guard let context = unsafe context else { return -1 }
-    return unsafe context.pointee.fd
   }
 
   private var errorText: String {
@@ -229,27 +216,18 @@ protocol ServerConnection: AnyObject {
   func close()
 }
 
-/// Begins a connection; commands may be sent at once.
 typealias Connect = (ServerPlace, EventLoop, RedisConnection.Limits) throws(FleetTrouble) -> any ServerConnection
 
-/// Options to set on a socket that hiredis has made.
 enum SocketOptions {
-  /// Seconds of silence before the kernel asks whether the other end is still there.
-  private static let idle: CInt = 15
-  private static let interval: CInt = 5
-  private static let probes: CInt = 3
-  /// Milliseconds for which bytes may stay unacknowledged.
-  private static let patience: CInt = 5_000
-
-  /// Keeps child processes from inheriting the socket, and ends a TCP connection to a machine that is gone.
-  static func apply(to socket: CInt, isTCP: Bool) {
-    _ = fcntl(socket, F_SETFD, FD_CLOEXEC)
-    guard isTCP else { return }
+  /// Ends a TCP connection to a machine that is gone.
+  static func endWithoutAnswers(_ socket: CInt) {
     set(SOL_SOCKET, SO_KEEPALIVE, 1, socket)
-    set(CInt(IPPROTO_TCP), TCP_KEEPIDLE, idle, socket)
-    set(CInt(IPPROTO_TCP), TCP_KEEPINTVL, interval, socket)
-    set(CInt(IPPROTO_TCP), TCP_KEEPCNT, probes, socket)
-    set(CInt(IPPROTO_TCP), TCP_USER_TIMEOUT, patience, socket)
+    // After 15 seconds of silence the kernel asks whether the other end is still there, three times, every 5 seconds.
+    set(CInt(IPPROTO_TCP), TCP_KEEPIDLE, 15, socket)
+    set(CInt(IPPROTO_TCP), TCP_KEEPINTVL, 5, socket)
+    set(CInt(IPPROTO_TCP), TCP_KEEPCNT, 3, socket)
+    // Milliseconds for which bytes may stay unacknowledged.
+    set(CInt(IPPROTO_TCP), TCP_USER_TIMEOUT, 5_000, socket)
   }
 
   private static func set(_ level: CInt, _ option: CInt, _ value: CInt, _ socket: CInt) {

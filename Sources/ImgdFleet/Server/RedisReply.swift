@@ -1,10 +1,8 @@
 internal import CHiredis
 internal import ImgdSystem
 
-/// An answer of the server, as a value of its own.
 enum RedisReply: Sendable, Equatable {
   case bytes([UInt8])
-  /// A word such as `OK`.
   case word(String)
   case number(Int64)
   case nothing
@@ -14,20 +12,14 @@ enum RedisReply: Sendable, Equatable {
   /// The connection has ended before there was an answer.
   case lost
 
-  /// The bytes as a text; nil for anything but bytes.
   var text: String? { if case .bytes(let bytes) = self { String(decoding: bytes, as: UTF8.self) } else { nil } }
 
-  /// The bytes of a string; nil for anything else.
   var bytes: [UInt8]? { if case .bytes(let bytes) = self { bytes } else { nil } }
 
-  /// The parts of an array; nil for anything else.
   var list: [RedisReply]? { if case .list(let parts) = self { parts } else { nil } }
 
   var isOK: Bool { self == .word("OK") }
-}
 
-extension RedisReply {
-  /// Longer errors are cut.
   private static let longestFailure = 300
 
   /// Copies what hiredis has read. hiredis goes no deeper than seven arrays.
@@ -58,7 +50,6 @@ extension RedisReply {
   }
 }
 
-/// A command in the form in which it goes to the server.
 struct RedisCommand {
   private var count = 0
   private var parts: [UInt8] = []
@@ -77,13 +68,10 @@ struct RedisCommand {
     parts += "\r\n".utf8
   }
 
-  mutating func add(_ number: some BinaryInteger) { add(String(number)) }
-
   private mutating func open(_ length: Int) {
     count += 1
     parts += "$\(length)\r\n".utf8
   }
 
-  /// The whole command, encoded.
   var bytes: [UInt8] { Array("*\(count)\r\n".utf8) + parts }
 }

@@ -5,8 +5,6 @@ internal import ImgdSystem
 enum ServerPlace: Sendable, Equatable {
   case unix(path: String)
   case tcp(address: String, port: Int)
-
-  var isTCP: Bool { if case .tcp = self { true } else { false } }
 }
 
 /// Everything needed to connect: found anew for each attempt, since names and passwords change.
@@ -23,9 +21,7 @@ struct ServerAccess: Sendable, Equatable {
     command.add(password ?? "")
     return command
   }
-}
 
-extension ServerAccess {
   /// A longer line is not a password.
   private static let longestPassword = 1024
 

@@ -1,6 +1,5 @@
 internal import ImgdSystem
 
-/// What a usable server has said about itself.
 struct ServerFacts {
   /// The life of its data.
   let generation: UInt64
@@ -9,8 +8,7 @@ struct ServerFacts {
   let readOnly: FleetTrouble?
 }
 
-/// One check of the server, at the beginning of a connection and from time to time: whether it may be used,
-/// and whether it can be written to.
+/// One check, at the beginning and from time to time: whether the server may be used, and be written to.
 final class ServerCheck {
   private let connection: any ServerConnection
   private let keys: FleetKeys
@@ -19,27 +17,21 @@ final class ServerCheck {
   private var clock = ServerClock()
   private var readOnly: FleetTrouble?
 
-  private init(
-    _ connection: any ServerConnection, _ keys: FleetKeys, then: @escaping (Result<ServerFacts, FleetTrouble>) -> Void
+  /// Begins at once; `then` is called once with the outcome.
+  @discardableResult init(
+    on connection: any ServerConnection, login: RedisCommand? = nil, keys: FleetKeys, loop: EventLoop,
+    then: @escaping (Result<ServerFacts, FleetTrouble>) -> Void
   ) {
     self.connection = connection
     self.keys = keys
     self.then = then
-  }
-
-  /// Calls `then` once with the outcome.
-  static func begin(
-    on connection: any ServerConnection, login: RedisCommand? = nil, keys: FleetKeys, loop: EventLoop,
-    then: @escaping (Result<ServerFacts, FleetTrouble>) -> Void
-  ) {
-    let check = ServerCheck(connection, keys, then: then)
-    if let login { check.ask(login) { _ in } }
+    if let login { ask(login) { _ in } }
     for section in ["server", "memory", "replication"] {
-      check.ask(RedisCommand("INFO", section)) { reply in check.sections.append(reply.text ?? "") }
+      ask(RedisCommand("INFO", section)) { [self] reply in sections.append(reply.text ?? "") }
     }
-    check.ask(RedisCommand("TIME")) { reply throws(FleetTrouble) in
-      guard check.clock.set(reply, at: loop.now) else { throw FleetTrouble(.refused, "its answer to TIME is none") }
-      try check.goOn()
+    ask(RedisCommand("TIME")) { [self] reply throws(FleetTrouble) in
+      guard clock.set(reply, at: loop.now) else { throw FleetTrouble(.refused, "its answer to TIME is none") }
+      try goOn()
     }
   }
 
@@ -53,13 +45,10 @@ final class ServerCheck {
     ask(RedisCommand("GET", keys.generation)) { [self] reply throws(FleetTrouble) in try finish(reply) }
   }
 
-  /// Makes the generation if there is none, and otherwise changes nothing; a server that cannot be written to
-  /// refuses the command in either case.
+  /// Makes the generation if there is none; a server that cannot be written to refuses the command in any case.
   private func tryToWrite() {
-    var command = RedisCommand("SET", keys.generation)
-    command.add(UInt64.random(in: 1 ... .max))
-    command.add("NX")
-    connection.send(command) { [self] reply in
+    let generation = String(UInt64.random(in: 1 ... .max))
+    connection.send(RedisCommand("SET", keys.generation, generation, "NX")) { [self] reply in
       guard case .failure(let text) = reply else { return }
       // A server without memory may have a generation all the same.
       guard let trouble = FleetTrouble(serverSaid: text) else { return }
@@ -105,7 +94,6 @@ struct ServerRules {
 
   private var facts: [Substring: Substring] = [:]
 
-  /// Takes the sections in any order.
   init(_ sections: [String]) {
     for section in sections {
       for line in section.utf8.split(whereSeparator: { $0 == 10 || $0 == 13 }) {
@@ -136,9 +124,7 @@ struct ServerRules {
   private func shown(_ text: Substring) -> String { printable(String(text), longest: 40) }
 }
 
-/// The server's clock, which all hosts of a fleet share, as this machine estimates it.
-///
-/// Times are milliseconds since 1970.
+/// The server's clock, which all hosts of a fleet share, as this machine estimates it, in milliseconds since 1970.
 struct ServerClock {
   /// The years until 2255: sums of such numbers do not overflow.
   static let times: ClosedRange<Int64> = 0...(9_000_000_000_000)
@@ -156,12 +142,10 @@ struct ServerClock {
     return true
   }
 
-  /// The time by the server's clock.
   func time(at now: Instant) -> Int64 {
     min(max(told + (now - at).milliseconds, Self.times.lowerBound), Self.times.upperBound)
   }
 
-  /// How long ago a time was; never negative.
   func age(of time: Int64, at now: Instant) -> Duration { .milliseconds(max(self.time(at: now) - time, 0)) }
 
   private static func number(_ reply: RedisReply) -> Int64? {

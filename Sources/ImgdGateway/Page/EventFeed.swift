@@ -8,7 +8,6 @@ final class EventFeed {
   static let mostViewers = 32
   static let period = Duration.seconds(1)
   static let unwatchedPeriod = Duration.seconds(5)
-  /// The most fetches under way that are shown.
   private static let mostFetches = 50
   /// A viewer with this much unread gets nothing new until it has read it.
   private static let mostUnsent = 128 << 10
@@ -21,7 +20,6 @@ final class EventFeed {
   /// The event that was shown last.
   private var newest: [UInt8] = []
   private var timer: Timer?
-  /// Whether a look still waits for its answers.
   private var isLooking = false
 
   init(_ link: DaemonLink, on loop: EventLoop, purges: Bool) {
@@ -34,7 +32,10 @@ final class EventFeed {
   func addViewer() -> HTTPStream? {
     guard viewers.count < Self.mostViewers else { return nil }
     let stream = HTTPStream()
-    stream.onEnd = { [unowned self, unowned stream] in remove(stream) }
+    stream.onEnd = { [unowned self, unowned stream] in
+      viewers.removeAll { $0 === stream }
+      if viewers.isEmpty { expectLook() }
+    }
     stream.write(EventFrame.history(history))
     viewers.append(stream)
     if viewers.count == 1 {
@@ -47,15 +48,7 @@ final class EventFeed {
     return stream
   }
 
-  private func remove(_ stream: HTTPStream) {
-    viewers.removeAll { $0 === stream }
-    if viewers.isEmpty { expectLook() }
-  }
-
   // MARK: Looks
-
-  /// Begins to gather the history before anybody watches.
-  func begin() { look() }
 
   private func expectLook() {
     timer?.cancel()
@@ -65,39 +58,29 @@ final class EventFeed {
 
   /// Asks for the counters and, if somebody watches, the oldest fetches; does nothing while an earlier look waits for
   /// its answers.
-  private func look() {
+  func look() {
     expectLook()
     guard !isLooking else { return }
     isLooking = true
-    link.ask(.stats) { [weak self] result in
-      switch PageReply.of(result) {
-      case .success(let reply): self?.add(reply)
-      case .failure(let error): self?.fail(error)
+    ask(.stats) { [unowned self] reply in
+      let statistics = DaemonStatistics(reply: reply, moment: loop.now)
+      history.add(statistics, at: Int(WallClock.nanoseconds / 1_000_000))
+      guard !viewers.isEmpty else { return isLooking = false }
+      ask(.list(PageRequest(limit: Self.mostFetches))) { [unowned self] fetches in
+        publish(EventFrame.look(statistics, history, fetches: fetches, purges: purges))
       }
     }
   }
 
-  private func add(_ reply: Reply) {
-    let statistics = DaemonStatistics(reply: reply, moment: loop.now)
-    history.add(statistics, at: Int(WallClock.nanoseconds / 1_000_000))
-    guard !viewers.isEmpty else { return isLooking = false }
-    listFetches(beside: statistics)
-  }
-
-  private func listFetches(beside statistics: DaemonStatistics) {
-    link.ask(.list(PageRequest(limit: Self.mostFetches))) { [weak self] result in
+  private func ask(_ request: Request, then: @escaping (Reply) -> Void) {
+    link.ask(request) { [weak self] result in
+      guard let self else { return }
       switch PageReply.of(result) {
-      case .success(let reply): self?.show(statistics, reply)
-      case .failure(let error): self?.fail(error)
+      case .success(let reply): then(reply)
+      case .failure(let error): publish(EventFrame.problem(error))
       }
     }
   }
-
-  private func show(_ statistics: DaemonStatistics, _ fetches: Reply) {
-    publish(EventFrame.look(statistics, history, fetches: fetches, purges: purges))
-  }
-
-  private func fail(_ error: GatewayError) { publish(EventFrame.problem(error)) }
 
   private func publish(_ event: [UInt8]) {
     isLooking = false
@@ -163,43 +146,34 @@ struct TrafficHistory {
   static let longest = 300
   private static let span = 300_000
 
-  private struct Sample {
-    /// Milliseconds since 1970.
-    let time: Int
-    let process: Int
-    let hits: Int
-    let lookups: Int
-    let received: Int
-  }
-
-  private var samples: [Sample] = []
+  /// Each with its time in milliseconds since 1970, the process, hits, look-ups and bytes received.
+  private var samples: [[Int]] = []
 
   /// Adds the counters as they were at a time, in milliseconds since 1970.
   mutating func add(_ statistics: DaemonStatistics, at time: Int) {
-    let isOld = samples.prefix { $0.time < time - Self.span }.count
-    samples.removeFirst(max(isOld, samples.count - Self.longest + 1))
-    samples.append(
-      Sample(
-        time: time, process: statistics.number("process", "pid"), hits: statistics.hits,
-        lookups: statistics.lookups("memory"), received: statistics.number("downloads", "bytes_received")))
+    let old = samples.prefix { $0[0] < time - Self.span }.count
+    samples.removeFirst(max(old, samples.count - Self.longest + 1))
+    samples.append([
+      time, statistics.number("process", "pid"), statistics.hits, statistics.lookups("memory"),
+      statistics.number("downloads", "bytes_received"),
+    ])
   }
 
-  /// An array with one array for each sample: time, process, hits, look-ups, bytes received.
+  /// An array with one array for each sample.
   func write(to line: inout JSONWriter) {
     line.beginArray()
     for sample in samples { Self.write(sample, to: &line) }
     line.endArray()
   }
 
-  /// The newest sample alone.
   func writeLast(to line: inout JSONWriter) {
     guard let sample = samples.last else { return line.null() }
     Self.write(sample, to: &line)
   }
 
-  private static func write(_ sample: Sample, to line: inout JSONWriter) {
+  private static func write(_ sample: [Int], to line: inout JSONWriter) {
     line.beginArray()
-    for number in [sample.time, sample.process, sample.hits, sample.lookups, sample.received] { line.value(number) }
+    for number in sample { line.value(number) }
     line.endArray()
   }
 }

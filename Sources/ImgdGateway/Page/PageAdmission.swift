@@ -12,7 +12,9 @@ struct PageAdmission {
     guard route.takes(exchange.method) else {
       throw GatewayError(405, "method_not_allowed", "\(route.rawValue) takes \(route.methods) and nothing else")
     }
-    guard !route.isForThisSiteAlone || LocalRequest.isOfThisSite(exchange) else {
+    // Whether the page itself, or a person, has sent the request; programs other than browsers do not say.
+    let isOfThisSite = exchange.fields("Sec-Fetch-Site").allSatisfy { ["same-origin", "none"].contains($0) }
+    guard !route.isForThisSiteAlone || isOfThisSite else {
       throw GatewayError(
         403, "not_allowed", "another site has sent this request, and \(route.rawValue) is for the page")
     }
@@ -55,13 +57,8 @@ enum LocalRequest {
     return hosts.first.map { $0.isEmpty || isThisMachine($0) } ?? true
   }
 
-  /// Whether the page itself, or a person, has sent the request; programs other than browsers do not say.
-  static func isOfThisSite(_ exchange: any HTTPExchange) -> Bool {
-    exchange.fields("Sec-Fetch-Site").allSatisfy { ["same-origin", "none"].contains($0) }
-  }
-
   /// Whether a name, with or without a port, can only mean this machine.
-  static func isThisMachine(_ authority: String) -> Bool {
+  private static func isThisMachine(_ authority: String) -> Bool {
     if authority.hasPrefix("[") {
       return authority == "[::1]" || authority.hasPrefix("[::1]:") && isPort(authority.dropFirst(6))
     }
@@ -102,11 +99,6 @@ package struct PurgeToken: Sendable {
           + "\(Self.longest) letters, digits and signs, without spaces, as openssl rand -hex 32 writes")
     }
     bytes = Array(line)
-  }
-
-  /// Reads the file that `TokenFile=` names.
-  package static func read(_ path: String) throws(SecretFileProblem) -> PurgeToken {
-    try PurgeToken(SecretFile.read(path, for: "TokenFile"))
   }
 
   /// Whether the values of `Authorization` are this token, compared in a time that reveals nothing about it.

@@ -3,7 +3,7 @@ import ImgdWire
 
 /// Makes the answers of the page's routes, with the header fields that all of them have.
 enum PageAnswer {
-  typealias Fields = [(name: String, value: String)]
+  typealias Fields = HTTPResponse.Fields
 
   /// Only the page itself may read, frame or embed an answer, and nobody may keep it.
   static let common: Fields = [

@@ -225,7 +225,7 @@ enum PagePicture {
     else { return nil }
     let checksum = answer.reply.objects("fds")?.first?.text("checksum")
     let tag = checksum.map { "\"\($0)\"" }
-    var fields: PageAnswer.Fields = [("Cache-Control", "private, max-age=\(lifetime)")]
+    var fields: HTTPResponse.Fields = [("Cache-Control", "private, max-age=\(lifetime)")]
     if let tag { fields.append(("ETag", tag)) }
     let own = tag.flatMap { EntityTag($0) }
     if let own, tags.contains(where: { $0 == "*" || own.isIn($0) == true }) {
@@ -251,7 +251,6 @@ enum EntryFields {
     }
   }
 
-  /// A list of entries, and whether there are more.
   static func list(_ entries: [Reply], hasMore: Bool) -> HTTPResponse {
     PageAnswer.json { line in
       line.array("entries") { line in for entry in entries { write(entry, to: &line) } }

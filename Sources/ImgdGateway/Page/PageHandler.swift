@@ -27,7 +27,7 @@ package final class PageHandler {
   }
 
   /// Begins to gather the history that a newly opened page shows, unless nobody may open one.
-  package func gatherPast() { if admission.access != .no { feed.begin() } }
+  package func gatherPast() { if admission.access != .no { feed.look() } }
 
   /// Answers a request, now or later; false if its target does not belong to the page. The work of decoders is charged
   /// to `share`.
@@ -37,13 +37,10 @@ package final class PageHandler {
     do throws(GatewayError) {
       try admission.check(route, exchange)
       try carryOut(route, query, exchange, share)
-    } catch { refuse(error, exchange, route) }
+    } catch {
+      exchange.answer(PageAnswer.refusal(error, error.status == 405 ? [("Allow", route.methods)] : []))
+    }
     return true
-  }
-
-  private func refuse(_ error: GatewayError, _ exchange: any HTTPExchange, _ route: PageRoute) {
-    let isMethod = error.status == 405
-    exchange.answer(PageAnswer.refusal(error, isMethod ? [("Allow", route.methods)] : []))
   }
 
   // MARK: Routes
@@ -56,7 +53,7 @@ package final class PageHandler {
     case .icon: exchange.answer(PageDocument.icon())
     case .events: try watch(exchange)
     case .entries: newest.list { Self.finish(exchange, $0) }
-    case .search: search(try query.value(of: "q"), exchange)
+    case .search: PictureSearch.begin(try query.value(of: "q"), link) { Self.finish(exchange, $0) }
     case .entry: look(at: try query.value(of: "url"), exchange)
     case .thumbnail: show(.thumbnail, of: try query.value(of: "url"), exchange, share)
     case .preview: show(.preview, of: try query.value(of: "url"), exchange, share)
@@ -86,10 +83,6 @@ package final class PageHandler {
     exchange.answer(HTTPResponse(status: 200, fields: fields + PageAnswer.common, body: .stream(stream)))
   }
 
-  private func search(_ text: String, _ exchange: any HTTPExchange) {
-    PictureSearch.begin(text, link) { Self.finish(exchange, $0) }
-  }
-
   private func look(at url: String, _ exchange: any HTTPExchange) {
     link.ask(.query(QueryRequest(url: url))) { result in
       Self.finish(
@@ -107,21 +100,16 @@ package final class PageHandler {
     let request = picture.request(url, share: share)
     let call = link.ask(.fetch(request), within: .seconds(15)) { result in
       exchange.onLeave = nil
-      Self.finish(exchange, Self.picture(result, exchange.fields("If-None-Match")))
+      let picture: Result<HTTPResponse, GatewayError> = PageReply.of(result).flatMap { _ in
+        let tags = exchange.fields("If-None-Match")
+        guard let answer = try? result.get(), let response = PagePicture.response(to: answer, known: tags) else {
+          return .failure(GatewayError(500, "internal", "the daemon's answer came without a picture"))
+        }
+        return .success(response)
+      }
+      Self.finish(exchange, picture)
     }
     exchange.onLeave = { call.cancel() }
-  }
-
-  private static func picture(_ result: Result<DaemonAnswer, ConnectionProblem>, _ tags: [String]) -> Result<
-    HTTPResponse, GatewayError
-  > {
-    PageReply.of(result).flatMap { _ in
-      let response = (try? result.get()).flatMap { PagePicture.response(to: $0, known: tags) }
-      guard let response else {
-        return .failure(GatewayError(500, "internal", "the daemon's answer came without a picture"))
-      }
-      return .success(response)
-    }
   }
 
   private func purge(_ url: String, _ exchange: any HTTPExchange) {
@@ -206,18 +194,13 @@ struct PageQuery {
     guard given == name, let value, !value.utf8.contains(UInt8(ascii: "&")) else {
       throw .badRequest("write \(path)?\(name)=VALUE, with nothing before or after it", field: name)
     }
-    guard let text = Self.decoded(value), !text.isEmpty else {
+    guard let text = PercentEncoding.text(value), !text.isEmpty else {
       throw .badRequest("the value of \(name) is empty, or not UTF-8 with well-formed escapes", field: name)
     }
     guard text.utf8.count <= Self.longest else {
       throw .badRequest("the value of \(name) is longer than \(Self.longest) bytes", field: name)
     }
     return text
-  }
-
-  private static func decoded(_ value: Substring) -> String? {
-    guard let bytes = PercentEncoding.decoded(value, plusIsBlank: true), !bytes.contains(0) else { return nil }
-    return String(validating: bytes, as: UTF8.self)
   }
 }
 
@@ -233,14 +216,11 @@ enum PageReply {
   }
 
   private static func refusal(in reply: Reply) -> GatewayError {
-    let code = reply.errorCode ?? "internal"
+    let name = reply.errorCode ?? "internal"
+    let code = ReplyCode(rawValue: name) ?? .internal
+    // The page shows only what is in the cache: for the page, any other picture does not exist.
+    let status = code == .notCached ? 404 : ErrorStatus.status(of: code, origin: nil)
     return GatewayError(
-      status(of: ReplyCode(rawValue: code) ?? .internal), code, reply.errorMessage ?? "the daemon gave no reason",
-      isRetryable: reply.isRetryable)
-  }
-
-  /// The page shows only what is in the cache: for the page, any other picture does not exist.
-  private static func status(of code: ReplyCode) -> Int {
-    code == .notCached ? 404 : ErrorStatus.status(of: code, origin: nil)
+      status, name, reply.errorMessage ?? "the daemon gave no reason", isRetryable: reply.isRetryable)
   }
 }

@@ -21,7 +21,6 @@ struct Conditions {
     self.now = now
   }
 
-  /// Judges the picture that would be sent.
   func verdict(on facts: PictureFacts) -> Verdict {
     guard isPresent(facts) else { return .failed }
     return isKnown(facts) ? .isKnown : .goesOn
@@ -81,32 +80,22 @@ enum ByteRange: Equatable {
 
   /// Reads the values of `Range`; one part is served, several at once are not.
   init(_ values: [String], of count: Int) {
-    guard values.count == 1, let spec = Self.spec(values[0]) else {
-      self = .whole
-      return
-    }
-    switch spec {
-    case .from(let first, let last): self = first < count ? .part(first..<min(last, count - 1) + 1) : .unsatisfiable
-    case .last(let length): self = length > 0 ? .part(count - min(length, count)..<count) : .unsatisfiable
-    }
-  }
-
-  private enum Spec {
-    case from(Int, through: Int)
-    case last(Int)
+    self = values.count == 1 ? Self.read(values[0], of: count) ?? .whole : .whole
   }
 
   /// `bytes=0-499`, `bytes=500-` or `bytes=-500`; nil for anything else.
-  private static func spec(_ text: String) -> Spec? {
+  private static func read(_ text: String, of count: Int) -> ByteRange? {
     let parts = text.split(separator: "=", omittingEmptySubsequences: false)
     guard parts.count == 2, parts[0].lowercased() == "bytes" else { return nil }
     let ends = parts[1].split(separator: "-", omittingEmptySubsequences: false)
     guard ends.count == 2 else { return nil }
-    guard !ends[0].isEmpty else { return number(ends[1]).map { .last($0) } }
-    guard let first = number(ends[0]) else { return nil }
-    guard !ends[1].isEmpty else { return .from(first, through: .max - 1) }
-    guard let last = number(ends[1]), last >= first else { return nil }
-    return .from(first, through: min(last, .max - 1))
+    guard !ends[0].isEmpty else {
+      guard let length = number(ends[1]) else { return nil }
+      return length > 0 ? .part(count - min(length, count)..<count) : .unsatisfiable
+    }
+    let last = ends[1].isEmpty ? Int.max : number(ends[1])
+    guard let first = number(ends[0]), let last, last >= first else { return nil }
+    return first < count ? .part(first..<min(last, count - 1) + 1) : .unsatisfiable
   }
 
   /// Digits and nothing else; a number that is too large becomes the largest there is.

@@ -26,6 +26,11 @@ package struct GatewayError: Error, Equatable {
     GatewayError(400, "bad_request", message, field: field)
   }
 
+  /// No answer from the daemon; the reason names its socket, and is not shown to strangers.
+  static var unreachable: GatewayError {
+    GatewayError(503, "unavailable", "imgd cannot be reached: try again in a moment", isRetryable: true)
+  }
+
   /// Writes the object that an answer has under `error`.
   package func write(to line: inout JSONWriter, details: [JSONValue.Member] = []) {
     line.object("error") { line in
@@ -45,16 +50,13 @@ package struct ErrorAnswer {
   private let error: GatewayError
   /// How many seconds to wait before the next attempt; nil where waiting does not help.
   private let retryAfter: Int?
-  /// The members of `details`.
   private let details: [JSONValue.Member]
 
   /// A refusal of the gateway's own.
-  package init(_ error: GatewayError) { self.init(error, retryAfter: [429, 503].contains(error.status) ? 1 : nil) }
-
-  private init(_ error: GatewayError, retryAfter: Int?, details: [JSONValue.Member] = []) {
+  package init(_ error: GatewayError) {
     self.error = error
-    self.retryAfter = retryAfter
-    self.details = details
+    retryAfter = [429, 503].contains(error.status) ? 1 : nil
+    details = []
   }
 
   /// A failure that the daemon reports.
@@ -63,12 +65,14 @@ package struct ErrorAnswer {
     let code = told?.text("code").flatMap { ReplyCode(rawValue: $0) } ?? .internal
     let details = told?.object("details")
     let status = ErrorStatus.status(of: code, origin: details?.number("status"))
-    self.init(
-      GatewayError(
-        status, code.rawValue, Self.message(code) ?? reply.errorMessage ?? "imgd has failed",
-        isRetryable: reply.isRetryable, field: details?.text("field")),
-      retryAfter: status == 503 ? Self.seconds(details?.number("retry_after_ms")) : nil,
-      details: details?.members.filter { Self.shown.contains($0.name) } ?? [])
+    // A message with an address of the inner network is not for strangers.
+    let message =
+      code == .blockedAddress
+      ? "the host is at an address that imgd may not connect to" : reply.errorMessage ?? "imgd has failed"
+    error = GatewayError(
+      status, code.rawValue, message, isRetryable: reply.isRetryable, field: details?.text("field"))
+    retryAfter = status == 503 ? Self.seconds(details?.number("retry_after_ms")) : nil
+    self.details = details?.members.filter { Self.shown.contains($0.name) } ?? []
   }
 
   /// The answer without a connection to the daemon; the reason is not shown to strangers.
@@ -80,26 +84,15 @@ package struct ErrorAnswer {
   }
 
   /// The answer, with further header fields.
-  package func response(adding fields: [(name: String, value: String)] = []) -> HTTPResponse {
-    var all: [(name: String, value: String)] = [
+  package func response(adding fields: HTTPResponse.Fields = []) -> HTTPResponse {
+    var all: HTTPResponse.Fields = [
       ("Content-Type", "application/json"), ("X-Content-Type-Options", "nosniff"), ("Cache-Control", "no-store"),
     ]
     if let retryAfter { all.append(("Retry-After", String(retryAfter))) }
-    return HTTPResponse(status: error.status, fields: all + fields, body: .bytes(json))
-  }
-
-  private var json: [UInt8] {
     var writer = JSONWriter()
     writer.object { error.write(to: &$0, details: details) }
     writer.newline()
-    return writer.bytes
-  }
-
-  // MARK: What strangers hear
-
-  /// The message that replaces one with an address of the inner network; nil for any other code.
-  private static func message(_ code: ReplyCode) -> String? {
-    code == .blockedAddress ? "the host is at an address that imgd may not connect to" : nil
+    return HTTPResponse(status: error.status, fields: all + fields, body: .bytes(writer.bytes))
   }
 
   /// The details that strangers may see: no addresses of the inner network, no receipts of others, and nothing that
@@ -111,13 +104,6 @@ package struct ErrorAnswer {
   private static func seconds(_ milliseconds: Int?) -> Int {
     guard let milliseconds, milliseconds > 0 else { return 1 }
     return (milliseconds - 1) / 1_000 + 1
-  }
-}
-
-extension GatewayError {
-  /// No answer from the daemon; the reason names its socket, and is not shown to strangers.
-  static var unreachable: GatewayError {
-    GatewayError(503, "unavailable", "imgd cannot be reached: try again in a moment", isRetryable: true)
   }
 }
 

@@ -18,16 +18,11 @@ struct HeldPicture {
 final class HeldPictures {
   /// The request that a picture answers.
   struct Key: Hashable {
-    fileprivate let line: [UInt8]
-    private let varies: Bool
-    private let expires: Int?
-
-    /// `varies` says that the line depends on the client; `expires` is the end of the target.
-    init(_ line: [UInt8], varies: Bool, expires: Int?) {
-      self.line = line
-      self.varies = varies
-      self.expires = expires
-    }
+    let line: [UInt8]
+    /// Whether the line depends on the client.
+    let varies: Bool
+    /// The end of the target.
+    let expires: Int?
   }
 
   /// The place where a picture that is being asked for will be held.
@@ -35,11 +30,6 @@ final class HeldPictures {
     let key: Key
     /// The number of drops before it was asked for.
     let mark: Int
-  }
-
-  private struct Entry {
-    let picture: HeldPicture
-    let end: Instant
   }
 
   static let most = 512
@@ -50,7 +40,7 @@ final class HeldPictures {
 
   private let link: DaemonLink
   private let loop: EventLoop
-  private var entries: [Key: Entry] = [:]
+  private var entries: [Key: (picture: HeldPicture, end: Instant)] = [:]
   /// The keys in the order in which their entries end.
   private var inOrder = Fifo<Key>()
   private var sweep: Timer?
@@ -93,7 +83,7 @@ final class HeldPictures {
     guard isTold else { return listen() }
     removeEnded()
     guard place.mark == mark, entries[place.key] == nil, entries.count < Self.most else { return }
-    entries[place.key] = Entry(picture: picture, end: loop.now + Self.lifetime)
+    entries[place.key] = (picture, loop.now + Self.lifetime)
     inOrder.append(place.key)
     // A sweep that is planned while nothing is held only waits to end the subscription.
     if entries.count == 1 { sweep.take()?.cancel() }

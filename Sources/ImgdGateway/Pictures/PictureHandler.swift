@@ -14,7 +14,10 @@ package final class PictureHandler {
   private let timeout: Duration
   private let wallSeconds: () -> Int64
   private let held: HeldPictures
-  package private(set) var counters = PictureCounters()
+  /// The bytes of pictures that were handed to the server.
+  package private(set) var bytesSent = 0
+  /// Answers for which the daemon was not asked again.
+  package private(set) var heldHits = 0
 
   /// `timeout` is what a picture may take; `wallSeconds` is the time in seconds since 1970, for dates.
   package init(
@@ -34,20 +37,21 @@ package final class PictureHandler {
   package func fetch(_ request: PictureRequest, for exchange: any HTTPExchange, share: String? = nil) {
     let fetch = PictureFetch(request, for: exchange, share: share)
     guard exchange.method == .get || exchange.method == .head else {
-      return settle(fetch, with: ErrorAnswer(.methodNotAllowed), adding: [("Allow", "GET, HEAD")])
+      let refusal = GatewayError(405, "method_not_allowed", "pictures are fetched with GET or HEAD")
+      return settle(fetch, with: ErrorAnswer(refusal), adding: [("Allow", "GET, HEAD")])
     }
     guard request.negotiatesFormat else { return begin(fetch, as: request.form.format) }
     if let encoders = link.encoders { return begin(fetch, as: fetch.choice(of: encoders)) }
     expect(fetch)
-    link.learnEncoders { [unowned self] encoders in if !fetch.hasEnded { begin(fetch, as: fetch.choice(of: encoders)) }
-    }
+    link.learnEncoders { [unowned self] in if !fetch.hasEnded { begin(fetch, as: fetch.choice(of: $0)) } }
   }
 
   private func begin(_ fetch: PictureFetch, as format: OutputFormat) {
     var request = fetch.request.fetch(as: format, timeout: timeout)
-    let key = HeldPictures.Key(Request.fetch(request).line(), varies: fetch.varies, expires: fetch.request.expires)
+    let key = HeldPictures.Key(
+      line: Request.fetch(request).line(), varies: fetch.varies, expires: fetch.request.expires)
     if !fetch.mayWantPart, let picture = held.find(key, at: loop.now) {
-      counters.heldHits += 1
+      heldHits += 1
       return answer(fetch, picture.headers) { picture.response }
     }
     expect(fetch)
@@ -93,7 +97,10 @@ package final class PictureHandler {
     let facts = headers.facts
     let conditions = Conditions(of: fetch.exchange, now: wallSeconds())
     switch conditions.verdict(on: facts) {
-    case .failed: return settle(fetch, with: ErrorAnswer(.preconditionFailed))
+    case .failed:
+      let refusal = GatewayError(
+        412, "precondition_failed", "the picture is not the one that If-Match or If-Unmodified-Since names")
+      return settle(fetch, with: ErrorAnswer(refusal))
     case .isKnown: return settle(fetch, with: headers.notModifiedResponse)
     case .goesOn: break
     }
@@ -104,36 +111,22 @@ package final class PictureHandler {
     case .whole: settle(fetch, with: whole(), bytes: facts.bytes)
     case .part(let range): settle(fetch, with: part(range), bytes: range.count)
     case .unsatisfiable:
-      settle(
-        fetch, with: ErrorAnswer(.rangeNotSatisfiable(of: facts.bytes)),
-        adding: [("Content-Range", "bytes */\(facts.bytes)")])
+      let refusal = GatewayError(
+        416, "range_not_satisfiable", "the picture has \(facts.bytes) bytes, none of which Range names")
+      settle(fetch, with: ErrorAnswer(refusal), adding: [("Content-Range", "bytes */\(facts.bytes)")])
     }
   }
 
-  private func settle(
-    _ fetch: PictureFetch, with error: ErrorAnswer, adding fields: [(name: String, value: String)] = []
-  ) { settle(fetch, with: error.response(adding: fields + fetch.ownFields)) }
+  private func settle(_ fetch: PictureFetch, with error: ErrorAnswer, adding fields: HTTPResponse.Fields = []) {
+    settle(fetch, with: error.response(adding: fields + fetch.ownFields))
+  }
 
   private func settle(_ fetch: PictureFetch, with response: HTTPResponse, bytes: Int = 0) {
     guard !fetch.hasEnded else { return }
-    if fetch.exchange.method == .get { counters.bytes &+= bytes }
+    if fetch.exchange.method == .get { bytesSent &+= bytes }
     fetch.exchange.onLeave = nil
     fetch.exchange.answer(response)
     fetch.letGo()
-  }
-}
-
-extension GatewayError {
-  fileprivate static var methodNotAllowed: GatewayError {
-    GatewayError(405, "method_not_allowed", "pictures are fetched with GET or HEAD")
-  }
-
-  fileprivate static var preconditionFailed: GatewayError {
-    GatewayError(412, "precondition_failed", "the picture is not the one that If-Match or If-Unmodified-Since names")
-  }
-
-  fileprivate static func rangeNotSatisfiable(of bytes: Int) -> GatewayError {
-    GatewayError(416, "range_not_satisfiable", "the picture has \(bytes) bytes, none of which Range names")
   }
 }
 
@@ -144,7 +137,6 @@ final class PictureFetch {
   /// The share of the decoders that pays for it; nil for the share of all requests that name none.
   let share: String?
   private(set) var hasEnded = false
-  /// Its request to the daemon.
   var call: DaemonCall?
 
   init(_ request: PictureRequest, for exchange: any HTTPExchange, share: String?) {
@@ -156,13 +148,11 @@ final class PictureFetch {
   /// Whether the answer depends on the formats that the client takes.
   var varies: Bool { request.negotiatesFormat }
 
-  /// Fields of all its answers.
-  var ownFields: PictureHeaders.Fields { varies ? [("Vary", "Accept")] : [] }
+  var ownFields: HTTPResponse.Fields { varies ? [("Vary", "Accept")] : [] }
 
   /// Whether it may get a part of the picture, which only GET defines.
   var mayWantPart: Bool { exchange.method == .get && !exchange.fields("Range").isEmpty }
 
-  /// The format for its client.
   func choice(of encoders: Set<String>) -> OutputFormat {
     AcceptedFormats(exchange.fields("Accept")).choice(of: encoders) ?? .original
   }
@@ -174,12 +164,4 @@ final class PictureFetch {
     exchange.onLeave = nil
     call.take()?.cancel()
   }
-}
-
-/// What has become of the requests for pictures so far.
-package struct PictureCounters: Equatable, Sendable {
-  /// The bytes of pictures that were handed to the server.
-  package internal(set) var bytes = 0
-  /// Answers for which the daemon was not asked again.
-  package internal(set) var heldHits = 0
 }

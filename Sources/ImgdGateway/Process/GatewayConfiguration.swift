@@ -3,7 +3,7 @@ package import ImgdProgram
 import ImgdSystem
 
 /// The values of `[HTTP-Gateway]`.
-package struct GatewayConfiguration: Equatable, Sendable {
+package struct GatewayConfiguration: ProgramConfiguration {
   /// The place where the gateway listens, unless the service manager passes a socket.
   package enum Place: Equatable, Sendable {
     case unix(String)
@@ -41,10 +41,6 @@ package struct GatewayConfiguration: Equatable, Sendable {
   /// How long a connection may be idle, and a request take until it is complete.
   package var idleTimeout = Duration.seconds(30)
 
-  package init() {}
-}
-
-extension GatewayConfiguration: ProgramConfiguration {
   /// The keys of `[HTTP-Gateway]`. All need a restart, during which clients wait at the gateway's sockets.
   package static let keys: [ConfigurationKey<GatewayConfiguration>] = [
     key(
@@ -108,10 +104,8 @@ extension GatewayConfiguration: ProgramConfiguration {
 extension ValueFormat where Value == GatewayConfiguration.Place {
   /// An absolute path, or a port of this machine.
   static var place: Self {
-    Self { text throws(WrongValue) in
+    Self(text: { $0.text }) { text throws(WrongValue) in
       try GatewayConfiguration.Place(text)
-    } text: {
-      $0.text
     }
   }
 }
@@ -162,7 +156,7 @@ extension GatewayConfiguration.Place {
 extension ValueFormat where Value == [String] {
   /// Names of hosts and addresses, separated by blanks or commas, in lower case; or `*`.
   static var hosts: Self {
-    Self { text throws(WrongValue) in
+    Self(text: { $0.joined(separator: " ") }) { text throws(WrongValue) in
       let hosts = items(of: text).map { $0.lowercased() }
       for host in hosts where !HostList.takes(host) {
         throw WrongValue(
@@ -170,8 +164,6 @@ extension ValueFormat where Value == [String] {
             + "stands for its subdomains as well, addresses, or *")
       }
       return hosts
-    } text: {
-      $0.joined(separator: " ")
     }
   }
 }
@@ -179,10 +171,13 @@ extension ValueFormat where Value == [String] {
 extension ValueFormat where Value == [Preset] {
   /// Presets, separated by blanks, each with a name of its own.
   static var presets: Self {
-    Self { text throws(WrongValue) in
+    Self(text: { $0.map(\.text).joined(separator: " ") }) { text throws(WrongValue) in
       var presets: [Preset] = []
       for word in text.split(whereSeparator: { $0 == " " || $0 == "\t" }) {
-        let preset = try Preset(configured: String(word))
+        let preset: Preset
+        do throws(PresetProblem) { preset = try Preset(parsing: String(word)) } catch {
+          throw WrongValue("contains '\(shown(String(word)))': \(error.message)")
+        }
         guard !presets.contains(where: { $0.name == preset.name }) else {
           throw WrongValue("has two presets with the name \(preset.name): rename one")
         }
@@ -190,16 +185,8 @@ extension ValueFormat where Value == [Preset] {
         guard presets.count <= most else { throw WrongValue("has too many presets: write at most \(most)") }
       }
       return presets
-    } text: {
-      $0.map(\.text).joined(separator: " ")
     }
   }
 
   private static var most: Int { 256 }
-}
-
-extension Preset {
-  fileprivate init(configured word: String) throws(WrongValue) {
-    do { self = try Preset(parsing: word) } catch { throw WrongValue("contains '\(shown(word))': \(error.message)") }
-  }
 }

@@ -8,11 +8,8 @@ package enum GatewayProgram {
   /// How long a journal that reads nothing may hold up the end of the process.
   private static let timeToLog = Duration.seconds(1)
 
-  /// Does what the process was started for, and returns the exit code.
-  package static func run() -> CInt { run(arguments: ProcessArguments.all) }
-
   /// Does what the arguments ask for, and returns the exit code, one of sysexits.
-  package static func run(arguments: [String]) -> CInt {
+  package static func run(arguments: [String] = ProcessArguments.all) -> CInt {
     defer { Log.finish(within: timeToLog) }
     // Before anything starts a thread, and before anything is logged.
     let environment = SystemdEnvironment.takeVariables()
@@ -83,12 +80,13 @@ package enum GatewayProgram {
     _ configuration: GatewayConfiguration, _ options: GatewayOptions, _ listener: HTTPListener,
     _ service: GatewayService, on loop: EventLoop
   ) throws(SystemFailure) -> CInt {
-    let gateway: Gateway
+    let secrets: GatewaySecrets
+    do throws(SecretFileProblem) { secrets = try GatewaySecrets(configuration) } catch {
+      return failToServe(error.message, EX_CONFIG)
+    }
     // Looked for at each connection: the user's own daemon may have been started since.
     let daemon = { SocketSearch.path(named: options.socket, environment: ProcessEnvironment.all) }
-    do throws(GatewayProblem) {
-      gateway = try Gateway(configuration, listening: listener, daemon: daemon, on: loop)
-    } catch { return failToServe(error.description, error.exitCode) }
+    let gateway = try Gateway(configuration, secrets, listening: listener, daemon: daemon, on: loop)
     service.onStop = gateway.close
     try service.serve()
     return EX_OK

@@ -1,9 +1,8 @@
 internal import ImgdText
 internal import ImgdWire
 
-/// Reads `/signature/option/option/plain/URL`, which is how targets of imgproxy look.
-///
-/// The whole of the raw target is read: a question mark after `plain/` belongs to the URL.
+/// Reads `/signature/option/option/plain/URL`, which is how targets of imgproxy look. The whole of the raw target is
+/// read: a question mark after `plain/` belongs to the URL.
 struct PathForm {
   private var rest: Substring
   private var signature: String?
@@ -53,7 +52,11 @@ struct PathForm {
     while true {
       let (segment, after) = rest.cut(at: UInt8(ascii: "/"))
       if segment == Self.plain { return try source(after ?? "") }
-      guard segment.utf8.contains(UInt8(ascii: ":")) else { throw Self.noStep(segment) }
+      guard segment.utf8.contains(UInt8(ascii: ":")) else {
+        throw .badRequest(
+          "\"\(Excerpt.of(String(segment)))\" is neither an option nor \"plain\": the URL follows \"plain/\","
+            + " and is not in base64")
+      }
       try readOption(segment)
       guard let after else { throw Self.noSource() }
       rest = after
@@ -100,7 +103,9 @@ struct PathForm {
         400, "bad_url", "the URL behind \"plain/\" has a % without two hexadecimal digits; a % is written %25",
         field: "url")
     }
-    containOpenSide()
+    // imgproxy keeps the shape of a picture if a side is left open, whatever the type of resizing.
+    let isOpen = given.form.width == nil || given.form.height == nil
+    if isOpen, given.presetName == nil { given.form.fit = nil }
     return try SourceURL(Self.withBothSlashes(decoded))
   }
 
@@ -118,12 +123,6 @@ struct PathForm {
     return text[..<sign]
   }
 
-  /// imgproxy keeps the shape of a picture if a side is left open, whatever the type of resizing.
-  private mutating func containOpenSide() {
-    let isOpen = given.form.width == nil || given.form.height == nil
-    if isOpen, given.presetName == nil { given.form.fit = nil }
-  }
-
   /// `https:/host` as `https://host`: some proxies merge slashes.
   private static func withBothSlashes(_ url: [UInt8]) -> [UInt8] {
     guard let colon = url.prefix(6).firstIndex(of: UInt8(ascii: ":")) else { return url }
@@ -133,20 +132,12 @@ struct PathForm {
     return Array(url[...colon] + [slash] + behind)
   }
 
-  // MARK: Refusals
-
   private static func unknown(_ name: String) -> GatewayError {
     let meant = nearestName(to: name, among: PathOption.allCases.map { $0.rawValue })
     let advice = meant.map { ": did you mean \"\($0)\"?" } ?? "."
     let names = PathOption.names.joined(separator: ", ")
     return .badRequest(
       "there is no option \"\(Excerpt.of(name))\"\(advice) The options are \(names)", field: Excerpt.of(name))
-  }
-
-  private static func noStep(_ segment: Substring) -> GatewayError {
-    .badRequest(
-      "\"\(Excerpt.of(String(segment)))\" is neither an option nor \"plain\": the URL follows \"plain/\","
-        + " and is not in base64")
   }
 
   private static func noSource() -> GatewayError {
@@ -162,17 +153,17 @@ enum PathOption: String, CaseIterable {
   case cachebuster
 
   private static let byName: [String: PathOption] = Dictionary(
-    uniqueKeysWithValues: allCases.flatMap { option in ([option.rawValue] + option.shortNames).map { ($0, option) } })
+    uniqueKeysWithValues: allCases.flatMap { option in option.allNames.map { ($0, option) } })
 
   /// The name of each option, with the short ones.
-  static let names = allCases.map { ([$0.rawValue] + $0.shortNames).joined(separator: "|") }
+  static let names = allCases.map { $0.allNames.joined(separator: "|") }
 
   init?(named name: String) {
     guard let option = Self.byName[name] else { return nil }
     self = option
   }
 
-  private var shortNames: [String] { row.shortNames }
+  private var allNames: [String] { [rawValue] + row.shortNames }
 
   /// The parameters that its arguments set, in their order.
   var parameters: [PictureParameter] { row.parameters }

@@ -40,23 +40,22 @@ struct QueryForm {
 
   static func parse(_ raw: String) throws(GatewayError) -> ParsedRequest {
     var form = QueryForm(raw)
-    try form.takeAll()
-    return try form.parsed()
+    var rest = RequestTarget(raw).query
+    if rest?.isEmpty == true { rest = nil }
+    while let query = rest {
+      let (piece, after) = query.cut(at: UInt8(ascii: "&"))
+      try form.readParameter(piece, isLast: after == nil)
+      rest = after
+    }
+    guard let source = form.given.source else {
+      throw .badRequest("\"url\" is missing: a picture is /fetch?url=https%3A%2F%2Fhost%2Fpath", field: "url")
+    }
+    return ParsedRequest(form.given, source, signature: form.given.signature, signedText: form.signedText)
   }
 
   private init(_ raw: String) {
     self.raw = raw
     signedText = raw[...]
-  }
-
-  private mutating func takeAll() throws(GatewayError) {
-    var rest = RequestTarget(raw).query
-    if rest?.isEmpty == true { rest = nil }
-    while let query = rest {
-      let (piece, after) = query.cut(at: UInt8(ascii: "&"))
-      try readParameter(piece, isLast: after == nil)
-      rest = after
-    }
   }
 
   private mutating func readParameter(_ piece: Substring, isLast: Bool) throws(GatewayError) {
@@ -72,13 +71,6 @@ struct QueryForm {
     try given.read(parameter, ParameterValue(name: parameter.rawValue, field: parameter.rawValue, text: text))
   }
 
-  private func parsed() throws(GatewayError) -> ParsedRequest {
-    guard let source = given.source else {
-      throw .badRequest("\"url\" is missing: a picture is /fetch?url=https%3A%2F%2Fhost%2Fpath", field: "url")
-    }
-    return ParsedRequest(given, source, signature: given.signature, signedText: signedText)
-  }
-
   private func parameter(named name: String) throws(GatewayError) -> PictureParameter {
     if let parameter = PictureParameter(rawValue: name) { return parameter }
     let names = PictureParameter.allCases.map { $0.rawValue }
@@ -90,9 +82,7 @@ struct QueryForm {
 
   /// The text that a name or a value stands for.
   private func text(_ escaped: Substring, of parameter: PictureParameter?) throws(GatewayError) -> String {
-    guard let bytes = PercentEncoding.decoded(escaped, plusIsBlank: true), !bytes.contains(0),
-      let text = String(validating: bytes, as: UTF8.self)
-    else {
+    guard let text = PercentEncoding.text(escaped) else {
       throw .badRequest(
         "\"\(Excerpt.of(String(escaped)))\" is not text: it takes UTF-8 without NUL, a % as %25, and others as"
           + " % and two hexadecimal digits", field: parameter?.rawValue)
@@ -184,8 +174,6 @@ struct ParameterValue {
     return text
   }
 
-  // MARK: Complaints
-
   /// A complaint with the word that was probably meant, or all of them.
   func wrong(among words: [String]) -> GatewayError {
     guard let meant = nearestName(to: text, among: words) else { return wrong(alternatives(words)) }
@@ -238,6 +226,12 @@ enum PercentEncoding {
       }
     }
     return bytes
+  }
+
+  /// The text that a name or a value of a query stands for; nil if it is not UTF-8 without NUL.
+  static func text(_ escaped: Substring) -> String? {
+    guard let bytes = decoded(escaped, plusIsBlank: true), !bytes.contains(0) else { return nil }
+    return String(validating: bytes, as: UTF8.self)
   }
 
   /// Whether an escape begins at the place.

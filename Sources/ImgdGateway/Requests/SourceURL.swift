@@ -90,9 +90,8 @@ package struct URLHost: Hashable, Sendable {
     name = String(decoding: labels, as: UTF8.self).lowercased()
   }
 
-  /// Whether the host is an address, which no name can be below.
-  ///
-  /// libcurl takes a last label that begins with a digit for a number.
+  /// Whether the host is an address, which no name can be below. libcurl takes a last label that begins with a digit
+  /// for a number.
   var isAddress: Bool {
     let label = name.utf8.split(separator: UInt8(ascii: ".")).last?.first
     return label.map { 48...57 ~= $0 } ?? false || name.utf8.first == UInt8(ascii: "[")
@@ -104,7 +103,6 @@ package struct URLHost: Hashable, Sendable {
   private static let longest = 253
   private static let ends = Array("/?#".utf8)
 
-  /// The place after `http://` or `https://`.
   private static func start(of bytes: [UInt8]) -> Int? {
     for scheme in ["http://", "https://"]
     where bytes.count >= scheme.utf8.count && zip(bytes, scheme.utf8).allSatisfy({ lowercase($0) == $1 }) {

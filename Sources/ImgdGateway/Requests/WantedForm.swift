@@ -62,13 +62,11 @@ package struct WantedForm: Equatable, Sendable {
 }
 
 /// The encoding in which a picture is wanted: one of the protocol's, or whichever the client takes.
-package enum WantedFormat: Hashable, Sendable {
+package enum WantedFormat: Hashable, Sendable, CaseIterable, RawRepresentable {
   case named(OutputFormat)
   /// AVIF or WebP.
   case auto
-}
 
-extension WantedFormat: CaseIterable, RawRepresentable {
   package static let allCases = OutputFormat.allCases.map { WantedFormat.named($0) } + [.auto]
 
   /// The format of a word; `jpg` is one for JPEG.

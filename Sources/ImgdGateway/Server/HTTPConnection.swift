@@ -10,7 +10,7 @@ final class HTTPConnection {
   let socket: CInt
   let peer: HTTPPeer
   /// The request that is being read or answered.
-  private(set) var request: HTTPRequest?
+  var request: HTTPRequest?
   private var departure: Watch?
   private var holdsBack = false
   private var deadline: MovingDeadline?
@@ -22,8 +22,6 @@ final class HTTPConnection {
     deadline = MovingDeadline(on: engine.loop) { [weak self] in self?.shutDown() }
     deadline?.set(after: engine.limits.headTimeout)
   }
-
-  func begin(_ request: HTTPRequest) { self.request = request }
 
   func headHasCome() { deadline?.clear() }
 
@@ -81,15 +79,11 @@ final class HTTPConnection {
     }
   }
 
-  func watchNoMore() {
-    departure?.cancel()
-    departure = nil
-  }
+  func watchNoMore() { departure.take()?.cancel() }
 }
 
-/// Finds the requests that have waited for a moment, so that it is worthwhile to watch their clients.
-///
-/// Most answers come sooner, and save the two system calls that a watch takes.
+/// Finds the requests that have waited for a moment, so that it is worthwhile to watch their clients. Most answers
+/// come sooner, and save the two system calls that a watch takes.
 final class DepartureWatch {
   private static let moment = Duration.milliseconds(20)
 
@@ -101,35 +95,28 @@ final class DepartureWatch {
 
   private let loop: EventLoop
   private var expected = Fifo<Expected>()
-  private var timer: Timer?
+  private lazy var deadline = MovingDeadline(on: loop) { [weak self] in self?.look() }
 
   init(on loop: EventLoop) { self.loop = loop }
 
-  deinit { timer?.cancel() }
-
-  /// Notes a request that begins to wait.
   func expect(_ request: HTTPRequest) {
+    if expected.isEmpty { deadline.set(after: Self.moment) }
     expected.append(Expected(request: request, pause: request.pause, due: loop.now + Self.moment))
-    if timer == nil { arm(after: Self.moment) }
   }
 
   /// Releases all requests: they hold the connections, which hold this object.
   func forgetAll() {
     expected = Fifo()
-    timer?.cancel()
-    timer = nil
+    deadline.clear()
   }
 
-  private func arm(after delay: Duration) { timer = loop.schedule(after: delay) { [weak self] in self?.look() } }
-
   private func look() {
-    timer = nil
     while let first = expected.first, first.due <= loop.now {
       _ = expected.popFirst()
       let request = first.request
       if request.isSuspended, request.pause == first.pause { request.watchForDeparture() }
     }
-    if let next = expected.first { arm(after: next.due - loop.now) }
+    if let next = expected.first { deadline.set(after: next.due - loop.now) }
   }
 }
 

@@ -16,7 +16,6 @@ internal import ImgdSystem
   private let peer: HTTPPeer
   let departures: DepartureWatch
   var onRequest: (any HTTPExchange) -> Void = { _ in }
-  /// Called when a connection has been closed.
   var onClose: () -> Void = {}
   var counters = HTTPCounters()
   private(set) var isClosing = false
@@ -36,13 +35,6 @@ internal import ImgdSystem
     departures = DepartureWatch(on: loop)
     // The library sends files by a call whose signal cannot be suppressed in any other way.
     signal(SIGPIPE, SIG_IGN)
-    unsafe daemon = try start()
-    guard let daemon = unsafe daemon else { return }
-    deadline = MovingDeadline(on: loop) { [weak self] in self?.runLibrary() }
-    watch = try loop.watch(unsafe http_epoll(daemon), for: .read) { [weak self] _ in self?.runLibrary() }
-  }
-
-  private func start() throws(SystemFailure) -> OpaquePointer {
     var callbacks = unsafe http_callbacks()
     // This object ends the library before it is freed itself.
     unsafe callbacks.context = Unmanaged.passUnretained(self).toOpaque()
@@ -55,7 +47,9 @@ internal import ImgdSystem
     guard let daemon = unsafe http_start(&callbacks, UInt32(clamping: limits.connections + 1), seconds) else {
       throw SystemFailure("MHD_start_daemon", errno: errno)
     }
-    return unsafe daemon
+    unsafe self.daemon = daemon
+    deadline = MovingDeadline(on: loop) { [weak self] in self?.runLibrary() }
+    watch = try loop.watch(unsafe http_epoll(daemon), for: .read) { [weak self] _ in self?.runLibrary() }
   }
 
   // MARK: Connections
@@ -172,7 +166,7 @@ private func targetHasCome(
   }
   let connection = unsafe Unmanaged<HTTPConnection>.fromOpaque(kept).takeUnretainedValue()
   let request = unsafe HTTPRequest(native, on: connection, target: target)
-  connection.begin(request)
+  connection.request = request
   unsafe http_skip_parameters(target)
   unsafe http_judge_lengths_later(native)
   return unsafe Unmanaged.passRetained(request).toOpaque()

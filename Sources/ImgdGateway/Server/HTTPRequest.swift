@@ -27,7 +27,6 @@ import Glibc
   /// The body of the answer that is being sent, if that comes bit by bit.
   private var stream: HTTPStream?
   private var hasLeft = false
-  /// Whether the library has suspended its connection.
   private(set) var isSuspended = false
   /// How often its connection was suspended.
   private(set) var pause = 0
@@ -68,7 +67,7 @@ import Glibc
   }
 
   private func judge(_ method: UnsafePointer<CChar>, _ version: UnsafePointer<CChar>) -> Bool {
-    self.method = unsafe HTTPMethod(method)
+    self.method = unsafe HTTPMethod(rawValue: String(cString: method)) ?? .other
     let reading = unsafe http_read_head(native, method, rawTarget, targetLength, version)
     let head = unsafe RequestHead(
       method: self.method, isHTTP10: strcmp(version, "HTTP/1.0") == 0, reading: reading,
@@ -81,7 +80,7 @@ import Glibc
     connection.engine.counters.malformed += 1
     connection.engine.counters.countAnswer(refusal.status)
     phase = .answered
-    return unsafe refusal.response.queue(on: native)
+    return unsafe ErrorAnswer(refusal).response().queue(on: native)
   }
 
   private func handOut() -> Bool {
@@ -125,23 +124,14 @@ import Glibc
     stream?.finish()
     stream = nil
     connection.requestHasEnded()
-    let onEnd = onEnd
-    self.onEnd = nil
-    onEnd?()
+    onEnd.take()?()
   }
-
-  // MARK: Closing
 
   /// The server closes: a request that is not handed out is given up, and a stream is closed, since it would never end
   /// on its own.
   func serverCloses() {
-    switch phase {
-    case .target, .head: connection.shutDown()
-    case .handedOut, .unanswered, .waiting, .resumed, .answered, .ended: stream?.close()
-    }
+    if phase == .target || phase == .head { connection.shutDown() } else { stream?.close() }
   }
-
-  // MARK: Streams
 
   func resumeStream() { if isSuspended { resume() } }
 
@@ -183,25 +173,17 @@ import Glibc
     guard !hasLeft, stream == nil else { return }
     hasLeft = true
     connection.engine.counters.left += 1
-    let onLeave = onLeave
-    self.onLeave = nil
-    onLeave?()
-  }
-}
-
-extension HTTPMethod {
-  fileprivate init(_ name: UnsafePointer<CChar>) {
-    switch unsafe String(cString: name) {
-    case "GET": self = .get
-    case "HEAD": self = .head
-    case "POST": self = .post
-    default: self = .other
-    }
+    onLeave.take()?()
   }
 }
 
 /// The kinds of request that the gateway knows.
-package enum HTTPMethod: Sendable { case get, head, post, other }
+package enum HTTPMethod: String, Sendable {
+  case get = "GET"
+  case head = "HEAD"
+  case post = "POST"
+  case other
+}
 
 /// The kind of socket over which a request came, by its word in `TrustedProxies=`. Either way the peer is a
 /// program of this machine.

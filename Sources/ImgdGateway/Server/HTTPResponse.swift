@@ -16,17 +16,18 @@ package import ImgdSystem
     case stream(HTTPStream)
   }
 
+  /// Header fields, in the order in which they are sent.
+  package typealias Fields = [(name: String, value: String)]
+
   package let status: Int
-  package let fields: [(name: String, value: String)]
+  package let fields: Fields
   package let body: Body
   private var descriptor: FileDescriptor?
   /// The library's form of the answer, made when it is first sent.
   private var native: OpaquePointer?
 
   /// The server itself sets the length of the body. A field that HTTP does not permit is left out.
-  package init(
-    status: Int, fields: [(name: String, value: String)], body: Body, of file: consuming FileDescriptor? = nil
-  ) {
+  package init(status: Int, fields: Fields, body: Body, of file: consuming FileDescriptor? = nil) {
     self.status = status
     self.fields = fields
     self.body = body
@@ -75,18 +76,15 @@ package import ImgdSystem
       }
     case .length(let length):
       return unsafe MHD_create_response_from_callback(UInt64(length), 1, { _, _, _, _ in mhdEndWithError }, nil, nil)
-    case .file(let range): return unsafe makeFile(range)
+    case .file(let range):
+      guard let file = descriptor.take() else { return nil }
+      let number = file.release()
+      let made = unsafe MHD_create_response_from_fd_at_offset64(UInt64(range.count), number, UInt64(range.lowerBound))
+      // Owned by the response from here on, if there is one.
+      if unsafe made == nil { _ = FileDescriptor(owning: number) }
+      return unsafe made
     case .stream(let stream): return unsafe stream.makeBody()
     }
-  }
-
-  private func makeFile(_ range: Range<Int>) -> OpaquePointer? {
-    guard let file = descriptor.take() else { return nil }
-    let number = file.release()
-    let made = unsafe MHD_create_response_from_fd_at_offset64(UInt64(range.count), number, UInt64(range.lowerBound))
-    // Owned by the response from here on, if there is one.
-    if unsafe made == nil { _ = FileDescriptor(owning: number) }
-    return unsafe made
   }
 }
 
@@ -98,7 +96,7 @@ package final class HTTPStream {
   private static let part = 4_096
 
   /// Called once, when its reader has gone or has received everything.
-  package var onEnd: () -> Void = {}
+  package var onEnd: (() -> Void)?
 
   private enum State { case open, closed, broken }
   private var state = State.open
@@ -143,9 +141,7 @@ package final class HTTPStream {
     request = nil
     waiting = []
     taken = 0
-    let onEnd = onEnd
-    self.onEnd = {}
-    onEnd()
+    onEnd.take()?()
   }
 
   /// The library's form of the body, which keeps this object.

@@ -41,8 +41,7 @@ package final class HTTPServer {
   /// are not.
   package func close(_ done: @escaping () -> Void = {}) {
     guard onClosed == nil, !engine.isClosing else { return }
-    listening?.cancel()
-    listening = nil
+    listening.take()?.cancel()
     listener.close()
     onClosed = done
     engine.beginClosing()
@@ -59,14 +58,10 @@ package final class HTTPServer {
   private func finishIfAlone() { if engine.isClosing, counters.connections == 0 { finish() } }
 
   private func finish() {
-    closing?.cancel()
-    closing = nil
+    closing.take()?.cancel()
     engine.stop()
-    let done = onClosed.take()
-    done?()
+    onClosed.take()?()
   }
-
-  // MARK: Accepting
 
   private func accept() {
     for _ in 0..<Self.mostAccepted {
@@ -75,30 +70,19 @@ package final class HTTPServer {
         listening?.interest = []
         return
       }
-      guard acceptOne() else { return }
+      switch listener.socket.accept() {
+      case .client(let socket): if !engine.add(socket) { engine.counters.refused += 1 }
+      case .beyondDescriptors(let socket):
+        engine.counters.refused += 1
+        // Closed at once: there is no descriptor to spare for an answer.
+        _ = consume socket
+        listener.socket.restoreReserve()
+        return rest()
+      case .nobody: return
+      case .exhausted: return rest()
+      }
     }
   }
-
-  /// Accepts one connection; returns whether there may be more.
-  private func acceptOne() -> Bool {
-    switch listener.socket.accept() {
-    case .client(let socket): if !engine.add(socket) { engine.counters.refused += 1 }
-    case .beyondDescriptors(let socket):
-      engine.counters.refused += 1
-      refuse(socket)
-      listener.socket.restoreReserve()
-      rest()
-      return false
-    case .nobody: return false
-    case .exhausted:
-      rest()
-      return false
-    }
-    return true
-  }
-
-  /// Refuses a connection by closing it: there is no descriptor to spare for an answer.
-  private func refuse(_ socket: consuming StreamSocket) {}
 
   /// Pauses accepting: the process is short of descriptors, or the kernel of memory, and asking again at once would not
   /// help.
@@ -109,31 +93,27 @@ package final class HTTPServer {
 }
 
 /// The place where a server's clients connect: only programs of this machine can.
-package final class HTTPListener {
-  private enum Place {
-    case unix(UnixListener)
-    case loopback(LoopbackListener)
-  }
-
-  private let place: Place
+package enum HTTPListener {
+  case unix(UnixListener)
+  case loopback(LoopbackListener)
 
   /// Makes a socket at a path, for its owner and its group.
-  package init(path: String) throws(ListenProblem) { place = .unix(try UnixListener(path: path)) }
+  package init(path: String) throws(ListenProblem) { self = .unix(try UnixListener(path: path)) }
 
   /// Binds an address of 127.0.0.0/8 or `::1`; port 0 for a free one.
   package init(address: String, port: Int) throws(ListenProblem) {
-    place = .loopback(try LoopbackListener(address: address, port: port))
+    self = .loopback(try LoopbackListener(address: address, port: port))
   }
 
   /// Takes over a socket that the service manager has bound and listens on.
   package init(adopting number: CInt) throws(ListenProblem) {
-    do throws(ListenProblem) { place = .unix(try UnixListener(adopting: number)) } catch .notListening {
-      place = .loopback(try LoopbackListener(adopting: number))
+    do throws(ListenProblem) { self = .unix(try UnixListener(adopting: number)) } catch .notListening {
+      self = .loopback(try LoopbackListener(adopting: number))
     }
   }
 
   package var peer: HTTPPeer {
-    switch place {
+    switch self {
     case .unix: .unix
     case .loopback: .loopback
     }
@@ -141,19 +121,19 @@ package final class HTTPListener {
 
   /// The port of a loopback address; nil for a Unix socket.
   package var port: Int? {
-    guard case .loopback(let listener) = place else { return nil }
+    guard case .loopback(let listener) = self else { return nil }
     return listener.port
   }
 
   var socket: ListeningSocket {
-    switch place {
+    switch self {
     case .unix(let listener): listener.socket
     case .loopback(let listener): listener.socket
     }
   }
 
   func close() {
-    switch place {
+    switch self {
     case .unix(let listener): listener.close()
     case .loopback(let listener): listener.close()
     }
@@ -190,8 +170,6 @@ package struct HTTPCounters: Equatable {
   package internal(set) var left = 0
   /// Answers by the first digit of their status, from 1 to 5.
   package internal(set) var answers = [Int](repeating: 0, count: 5)
-
-  package init() {}
 
   mutating func countAnswer(_ status: Int) {
     let index = status / 100 - 1

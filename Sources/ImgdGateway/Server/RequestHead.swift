@@ -15,16 +15,18 @@ struct RequestHead {
   let host: String?
 
   /// Why the head is refused; nil if it is sound.
-  var refusal: HTTPRefusal? {
-    guard reading.is_strict == 1 else { return .malformed("the head of the request is malformed") }
+  var refusal: GatewayError? {
+    guard reading.is_strict == 1 else { return .badRequest("the head of the request is malformed") }
     guard reading.hosts == 1 || reading.hosts == 0 && isHTTP10 else {
-      return .malformed("a request has one Host field, this has \(reading.hosts)")
+      return .badRequest("a request has one Host field, this has \(reading.hosts)")
     }
     guard reading.lengths + reading.codings < 2 else {
-      return .malformed("the request gives the length of its body more than once")
+      return .badRequest("the request gives the length of its body more than once")
     }
-    guard reading.has_length == 0, reading.codings == 0 else { return .body }
-    guard path != nil else { return .malformed("the target of the request must be a path that begins with a slash") }
+    guard reading.has_length == 0, reading.codings == 0 else {
+      return GatewayError(413, "bad_request", "a request must not have a body")
+    }
+    guard path != nil else { return .badRequest("the target of the request must be a path that begins with a slash") }
     return nil
   }
 
@@ -49,18 +51,6 @@ struct RequestHead {
   }
 }
 
-/// The refusal of a request that nobody has looked into.
-struct HTTPRefusal: Equatable {
-  let status: Int
-  let message: String
-
-  static func malformed(_ message: String) -> HTTPRefusal { HTTPRefusal(status: 400, message: message) }
-
-  static let body = HTTPRefusal(status: 413, message: "a request must not have a body")
-
-  var response: HTTPResponse { ErrorAnswer(GatewayError(status, "bad_request", message)).response() }
-}
-
 /// Searches a request's header fields for those of one name.
 struct FieldSearch {
   private let name: String
@@ -75,8 +65,6 @@ struct FieldSearch {
     }
     return search.values
   }
-
-  private init(name: String) { self.name = name }
 
   fileprivate mutating func look(at field: UnsafeBufferPointer<CChar>, _ value: UnsafeBufferPointer<CChar>) {
     guard field.count == name.utf8.count, let start = field.baseAddress,

@@ -20,19 +20,16 @@ enum GIF {
   fileprivate static func colourTableSize(_ flags: Int) -> Int { flags & 0x80 == 0 ? 0 : 3 << ((flags & 7) + 1) }
 }
 
-/// Goes from block to block and counts the images.
 private struct BlockWalk {
   private static let extensionBlock = 0x21
   private static let imageBlock = 0x2C
   private static let trailer = 0x3B
 
-  private(set) var frames = 0
+  var offset: Int
+  var frames = 0
   /// Whether the trailer was found, so nothing is missing.
-  private(set) var isComplete = false
-  private var offset: Int
-  private var stepsLeft = PictureProbe.mostSteps
-
-  init(offset: Int) { self.offset = offset }
+  var isComplete = false
+  var stepsLeft = PictureProbe.mostSteps
 
   /// Walks until the trailer, the end, the limit, or a byte that begins no block.
   mutating func walkBlocks(of bytes: Span<UInt8>) {

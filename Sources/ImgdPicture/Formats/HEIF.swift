@@ -1,8 +1,7 @@
-// AVIF and HEIC are the same container (HEIF) around different codecs; it is derived from MP4. A still
-// is an item: `pitm` names the primary one, `iinf` its codec, and `ipma` assigns it properties in
-// `ipco`: size, rotation and mirror; a grid of tiles is an item with a size of its own. A sequence is
-// a track like that of a film. Many files have both, a cover and a sequence; the major brand says
-// which of them the file is.
+// AVIF and HEIC are the same container (HEIF) around different codecs; it is derived from MP4. A still is an item:
+// `pitm` names the primary one, `iinf` its codec, and `ipma` assigns it properties in `ipco`: size, rotation and
+// mirror; a grid of tiles is an item with a size of its own. A sequence is a track like that of a film. Many files
+// have both, a cover and a sequence; the major brand says which of them the file is.
 
 /// AVIF and HEIC pictures and sequences; films in the same container are refused.
 enum HEIF {
@@ -53,7 +52,6 @@ struct Brands {
   /// Whether the file is a sequence, whose track has more frames than the cover.
   var isSequence: Bool { major == "avis" || major == "msf1" || major == "hevc" || major == "hevx" }
 
-  /// The reason for refusing a file without a picture's brand.
   var refusal: String {
     switch major {
     case "qt  ": "a QuickTime video"
@@ -74,7 +72,6 @@ struct Brands {
   private static func isNeutral(_ brand: FourCC) -> Bool { brand == "mif1" || brand == "msf1" }
 }
 
-/// The primary item of a HEIF file: its codec and its properties.
 struct HEIFItem {
   /// nil when the item is not a coded picture, but a grid, for example.
   let format: PictureFormat?
@@ -82,7 +79,6 @@ struct HEIFItem {
   private(set) var height: Int?
   private(set) var orientation = Orientation.upright
 
-  /// nil when there is no primary item.
   init?(meta: Range<Int>, bytes: Span<UInt8>) {
     let boxes = meta.dropping(4)
     guard let primary = Self.primary(in: boxes, of: bytes) else { return nil }
@@ -90,18 +86,13 @@ struct HEIFItem {
     guard let properties = BoxWalk.first("iprp", in: boxes, of: bytes),
       let container = BoxWalk.first("ipco", in: properties, of: bytes)
     else { return }
-    let all = Self.boxes(in: container, of: bytes)
-    for index in ItemProperties.indices(of: primary, in: properties, of: bytes) where all.indices.contains(index - 1) {
+    var all: [Box] = []
+    all.reserveCapacity(16)
+    var walk = BoxWalk(container)
+    while let box = walk.next(in: bytes) { all.append(box) }
+    for index in Self.indices(of: primary, in: properties, of: bytes) where all.indices.contains(index - 1) {
       apply(all[index - 1], of: bytes)
     }
-  }
-
-  private static func boxes(in container: Range<Int>, of bytes: Span<UInt8>) -> [Box] {
-    var boxes: [Box] = []
-    boxes.reserveCapacity(16)
-    var walk = BoxWalk(container)
-    while let box = walk.next(in: bytes) { boxes.append(box) }
-    return boxes
   }
 
   private mutating func apply(_ property: Box, of bytes: Span<UInt8>) {
@@ -110,17 +101,14 @@ struct HEIFItem {
     case "ispe":
       width = width ?? bytes.big32(at: start + 4)
       height = height ?? bytes.big32(at: start + 8)
-    case "clap": crop(to: start, of: bytes)
+    // Encoders that need even sides pad the picture and state the visible part as two fractions.
+    case "clap":
+      width = Self.side(width, croppedBy: start, of: bytes)
+      height = Self.side(height, croppedBy: start + 8, of: bytes)
     case "irot": orientation.rotate(quarters: bytes.byte(at: start) ?? 0)
     case "imir": orientation.mirror(leftToRight: bytes.byte(at: start).map { $0 & 1 == 1 } ?? false)
     default: break
     }
-  }
-
-  /// Encoders that need even sides pad the picture and state the visible part as two fractions.
-  private mutating func crop(to place: Int, of bytes: Span<UInt8>) {
-    width = Self.side(width, croppedBy: place, of: bytes)
-    height = Self.side(height, croppedBy: place + 8, of: bytes)
   }
 
   private static func side(_ side: Int?, croppedBy fraction: Int, of bytes: Span<UInt8>) -> Int? {
@@ -143,7 +131,12 @@ struct HEIFItem {
     }
     var walk = BoxWalk(body.dropping(version == 0 ? 6 : 8))
     while let entry = walk.next(in: bytes) {
-      if let codec = codec(of: item, statedIn: entry.body, of: bytes) { return pictureFormat(of: codec) }
+      switch codec(of: item, statedIn: entry.body, of: bytes) {
+      case nil: continue
+      case "av01"?: return .avif
+      case "hvc1"?, "hev1"?: return .heic
+      default: return nil
+      }
     }
     return nil
   }
@@ -156,71 +149,34 @@ struct HEIFItem {
     return number == item ? bytes.fourCC(at: place + (isWide ? 6 : 4)) : nil
   }
 
-  private static func pictureFormat(of codec: FourCC) -> PictureFormat? {
-    switch codec {
-    case "av01": .avif
-    case "hvc1", "hev1": .heic
-    default: nil
-    }
-  }
-}
-
-/// The box that assigns properties to the items of a HEIF file, by number.
-struct ItemProperties {
-  private let isWideItem: Bool
-  private let isWideIndex: Bool
-  private var entriesLeft: Int
-  private var offset: Int
-  private let end: Int
-
   /// The numbers, from 1, of an item's properties in the order in which they are to be applied.
-  static func indices(of item: Int, in properties: Range<Int>, of bytes: Span<UInt8>) -> [Int] {
+  private static func indices(of item: Int, in properties: Range<Int>, of bytes: Span<UInt8>) -> [Int] {
     var walk = BoxWalk(properties)
     while let box = walk.next(in: bytes) {
-      guard box.name == "ipma", var table = ItemProperties(box.body, of: bytes) else { continue }
-      while let entry = table.next(in: bytes) {
-        if entry.item == item { return table.indices(at: entry.properties, in: bytes) }
+      let start = box.body.lowerBound
+      guard box.name == "ipma", let versionAndFlags = bytes.big32(at: start), let count = bytes.big32(at: start + 4)
+      else { continue }
+      let isWideItem = versionAndFlags >> 24 > 0
+      let isWideIndex = versionAndFlags & 1 == 1
+      var offset = start + 8
+      // Every entry takes bytes, so the box ends even when its count is too large.
+      for _ in 0..<count {
+        let itemSize = isWideItem ? 4 : 2
+        guard offset + itemSize < box.body.upperBound,
+          let number = isWideItem ? bytes.big32(at: offset) : bytes.big16(at: offset),
+          let count = bytes.byte(at: offset + itemSize)
+        else { break }
+        let first = offset + itemSize + 1
+        offset = first + count * (isWideIndex ? 2 : 1)
+        guard number == item else { continue }
+        // The top bit of each index marks an essential property, and is ignored.
+        return stride(from: first, to: offset, by: isWideIndex ? 2 : 1).compactMap { place in
+          isWideIndex ? bytes.big16(at: place).map { $0 & 0x7FFF } : bytes.byte(at: place).map { $0 & 0x7F }
+        }
       }
     }
     return []
   }
-
-  private init?(_ body: Range<Int>, of bytes: Span<UInt8>) {
-    guard let versionAndFlags = bytes.big32(at: body.lowerBound), let count = bytes.big32(at: body.lowerBound + 4)
-    else { return nil }
-    isWideItem = versionAndFlags >> 24 > 0
-    isWideIndex = versionAndFlags & 1 == 1
-    entriesLeft = count
-    offset = body.lowerBound + 8
-    end = body.upperBound
-  }
-
-  /// The next item with the range of its properties. Every entry takes bytes, so the box ends even when
-  /// its count is too large.
-  private mutating func next(in bytes: Span<UInt8>) -> (item: Int, properties: Range<Int>)? {
-    let itemSize = isWideItem ? 4 : 2
-    guard entriesLeft > 0, offset + itemSize < end,
-      let item = isWideItem ? bytes.big32(at: offset) : bytes.big16(at: offset),
-      let count = bytes.byte(at: offset + itemSize)
-    else { return nil }
-    entriesLeft -= 1
-    let start = offset + itemSize + 1
-    offset = start + count * indexSize
-    return (item, start..<offset)
-  }
-
-  /// The top bit of each index marks an essential property, and is ignored.
-  private func indices(at place: Range<Int>, in bytes: Span<UInt8>) -> [Int] {
-    var indices: [Int] = []
-    for offset in stride(from: place.lowerBound, to: place.upperBound, by: indexSize) {
-      let index = isWideIndex ? bytes.big16(at: offset) : bytes.byte(at: offset)
-      guard let index else { break }
-      indices.append(index & (isWideIndex ? 0x7FFF : 0x7F))
-    }
-    return indices
-  }
-
-  private var indexSize: Int { isWideIndex ? 2 : 1 }
 }
 
 /// The first track of pictures in a sequence: the stored size and the number of its samples.
@@ -242,9 +198,14 @@ struct HEIFTrack {
   }
 
   private init?(track: Range<Int>, bytes: Span<UInt8>) {
-    guard let media = BoxWalk.first("mdia", in: track, of: bytes), Self.showsPictures(media, of: bytes),
+    guard let media = BoxWalk.first("mdia", in: track, of: bytes),
+      let handler = BoxWalk.first("hdlr", in: media, of: bytes),
+      let kind = bytes.fourCC(at: handler.lowerBound + 8), kind == "pict" || kind == "vide",
       let samples = BoxWalk.first(at: ["minf", "stbl"], in: media, of: bytes),
-      let frames = Self.sampleCount(samples, of: bytes), let description = BoxWalk.first("stsd", in: samples, of: bytes)
+      // The plain and the compact table of sizes have the sample count in the same place.
+      let sizes = BoxWalk.first("stsz", in: samples, of: bytes) ?? BoxWalk.first("stz2", in: samples, of: bytes),
+      let frames = bytes.big32(at: sizes.lowerBound + 8),
+      let description = BoxWalk.first("stsd", in: samples, of: bytes)
     else { return nil }
     // The first sample entry: its header, then 24 bytes, then the sides.
     let entry = description.lowerBound + 8
@@ -252,17 +213,5 @@ struct HEIFTrack {
     self.frames = max(frames, 1)
     self.width = width
     self.height = height
-  }
-
-  private static func showsPictures(_ media: Range<Int>, of bytes: Span<UInt8>) -> Bool {
-    guard let handler = BoxWalk.first("hdlr", in: media, of: bytes) else { return false }
-    let kind = bytes.fourCC(at: handler.lowerBound + 8)
-    return kind == "pict" || kind == "vide"
-  }
-
-  /// The plain and the compact table of sizes have the sample count in the same place.
-  private static func sampleCount(_ samples: Range<Int>, of bytes: Span<UInt8>) -> Int? {
-    let sizes = BoxWalk.first("stsz", in: samples, of: bytes) ?? BoxWalk.first("stz2", in: samples, of: bytes)
-    return sizes.flatMap { bytes.big32(at: $0.lowerBound + 8) }
   }
 }

@@ -7,40 +7,30 @@ enum JPEG {
     var orientation: Int?
     var walk = MarkerWalk()
     while let marker = walk.next(in: bytes), !isPastHeaders(marker) {
-      if isFrameHeader(marker) { return try frame(at: walk.offset, in: bytes, orientation: orientation ?? 1) }
+      if isFrameHeader(marker) {
+        guard let height = bytes.big16(at: walk.offset + 3), let width = bytes.big16(at: walk.offset + 5) else {
+          throw NotAPicture(reason: "JPEG that ends inside its frame header")
+        }
+        return PictureMeasures(format: .jpeg, width: width, height: height, orientation: orientation ?? 1)
+      }
       guard let length = bytes.big16(at: walk.offset), length >= 2 else { break }
       if marker == application1, orientation == nil {
-        orientation = exifOrientation(at: walk.offset, length: length, in: bytes)
+        let end = min(walk.offset + length, bytes.count)
+        let payload = bytes.extracting(min(walk.offset + 2, end)..<end)
+        orientation = Exif.orientation(in: payload, isNamed: true)
       }
       walk.offset += length
     }
     throw NotAPicture(reason: "JPEG that ends before its frame header")
   }
 
-  /// Baseline, extended, progressive, lossless and arithmetic frames; three markers in between are
-  /// tables.
+  /// Baseline, extended, progressive, lossless and arithmetic frames; three markers in between are tables.
   static func isFrameHeader(_ marker: Int) -> Bool {
     frameHeaders.contains(marker) && marker != 0xC4 && marker != 0xC8 && marker != 0xCC
   }
 
   /// The end of the image, or a scan, which must not precede the frame header.
   static func isPastHeaders(_ marker: Int) -> Bool { marker == 0xD9 || marker == 0xDA }
-
-  private static func frame(at offset: Int, in bytes: Span<UInt8>, orientation: Int) throws(NotAPicture)
-    -> PictureMeasures
-  {
-    guard let height = bytes.big16(at: offset + 3), let width = bytes.big16(at: offset + 5) else {
-      throw NotAPicture(reason: "JPEG that ends inside its frame header")
-    }
-    return PictureMeasures(format: .jpeg, width: width, height: height, orientation: orientation)
-  }
-
-  private static func exifOrientation(at offset: Int, length: Int, in bytes: Span<UInt8>) -> Int? {
-    let payload = offset + 2
-    let end = min(offset + length, bytes.count)
-    guard payload < end else { return nil }
-    return Exif.orientation(in: bytes.extracting(payload..<end), isNamed: true)
-  }
 }
 
 /// Finds markers as decoders do: fill bytes, restart markers and stray bytes are skipped.
@@ -78,21 +68,18 @@ package struct JPEGCoding: Equatable, Sendable {
   /// Reads the coding from the frame header.
   package init(_ bytes: Span<UInt8>) {
     var walk = MarkerWalk()
-    var coding = JPEGCoding.baseline
     while let marker = walk.next(in: bytes), !JPEG.isPastHeaders(marker) {
       if JPEG.isFrameHeader(marker) {
-        coding = JPEGCoding(
-          isProgressive: Self.progressive.contains(marker), colours: bytes.byte(at: walk.offset + 7) ?? 3)
-        break
+        // With Huffman or arithmetic codes, alone or differential.
+        isProgressive = [0xC2, 0xC6, 0xCA, 0xCE].contains(marker)
+        colours = bytes.byte(at: walk.offset + 7) ?? 3
+        return
       }
       guard let length = bytes.big16(at: walk.offset), length >= 2 else { break }
       walk.offset += length
     }
-    self = coding
+    self = .baseline
   }
-
-  /// With Huffman or arithmetic codes, alone or differential.
-  private static let progressive = [0xC2, 0xC6, 0xCA, 0xCE]
 }
 
 /// A codestream that begins with its size, bare or in boxes, one of which repeats the size.
@@ -164,8 +151,7 @@ enum JPEGXL {
     return bits.read([9, 13, 18, 30][selector], in: bytes).map { $0 + 1 }
   }
 
-  /// After the size: one bit for all defaults, and one for extra fields, the first of which is the
-  /// orientation.
+  /// After the size: one bit for all defaults, and one for extra fields, the first of which is the orientation.
   private static func orientation(_ bits: inout BitReader, _ bytes: Span<UInt8>) -> Int? {
     guard let isDefault = bits.read(1, in: bytes) else { return nil }
     if isDefault == 1 { return 1 }

@@ -1,16 +1,10 @@
-/// A combination of quarter turns and mirrors, as EXIF's number.
-///
-/// Every combination equals some anticlockwise quarter turns, followed by at most one vertical flip.
+/// A combination of quarter turns and mirrors, as EXIF's number. Every combination equals some anticlockwise quarter
+/// turns, followed by at most one vertical flip.
 struct Orientation: Equatable {
   static let upright = Orientation(quarters: 0, isFlipped: false)
 
   private var quarters: Int
   private var isFlipped: Bool
-
-  private init(quarters: Int, isFlipped: Bool) {
-    self.quarters = quarters
-    self.isFlipped = isFlipped
-  }
 
   /// Anticlockwise. A turn after a flip equals the opposite turn before it.
   mutating func rotate(quarters more: Int) { quarters = (isFlipped ? quarters - more : quarters + more) & 3 }
@@ -21,30 +15,18 @@ struct Orientation: Equatable {
     isFlipped.toggle()
   }
 
-  /// EXIF's number from 1 to 8.
-  var exif: Int {
-    let numbers = isFlipped ? [4, 5, 2, 7] : [1, 8, 3, 6]
-    return numbers[quarters]
-  }
+  var exif: Int { (isFlipped ? [4, 5, 2, 7] : [1, 8, 3, 6])[quarters] }
 }
 
 /// The metadata that cameras store in their pictures as a small TIFF.
 enum Exif {
-  private static let nameLength = 6
-
-  /// EXIF's orientation from the first directory; nil when there is none from 1 to 8.
-  ///
-  /// The payload is a whole segment or chunk; a leading `Exif` and two zeros are skipped. Where that
-  /// name is required, as in a JPEG, a payload without it is something else, such as XMP.
+  /// EXIF's orientation from the first directory; nil when there is none from 1 to 8. The payload is a whole segment
+  /// or chunk; a leading `Exif` and two zeros are skipped. Where that name is required, as in a JPEG, a payload
+  /// without it is something else, such as XMP.
   static func orientation(in payload: Span<UInt8>, isNamed: Bool) -> Int? {
-    let hasName = startsWithName(payload)
+    let hasName = payload.big32(at: 0) == 0x4578_6966 && payload.big16(at: 4) == 0
     guard hasName || !isNamed else { return nil }
-    let tiff = payload.extracting((hasName ? nameLength : 0)..<payload.count)
-    guard let directories = TIFFDirectories(tiff) else { return nil }
-    return directories.orientation(in: tiff)
-  }
-
-  private static func startsWithName(_ payload: Span<UInt8>) -> Bool {
-    payload.big32(at: 0) == 0x4578_6966 && payload.big16(at: 4) == 0
+    let tiff = payload.extracting((hasName ? 6 : 0)..<payload.count)
+    return TIFFDirectories(tiff)?.orientation(in: tiff)
   }
 }

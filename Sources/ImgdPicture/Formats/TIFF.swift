@@ -70,13 +70,13 @@ struct TIFFDirectories {
     return nil
   }
 
-  /// Whether there is a directory with at least one entry.
   func hasEntries(at directory: Int, in bytes: Span<UInt8>) -> Bool { (entryCount(at: directory, in: bytes) ?? 0) > 0 }
 
   /// The offset of the next directory; 0 ends the chain.
   func next(after directory: Int, in bytes: Span<UInt8>) -> Int? {
     guard let count = entryCount(at: directory, in: bytes) else { return nil }
-    return offset(at: directory + countSize + count * entrySize, in: bytes)
+    let place = directory + countSize + count * entrySize
+    return isBig ? bytes.read64(at: place, order) : bytes.read32(at: place, order)
   }
 
   /// The number of entries, limited to what fits into the bytes, so that arithmetic with it is safe.
@@ -94,10 +94,6 @@ struct TIFFDirectories {
     case 16: bytes.read64(at: place, order)
     default: nil
     }
-  }
-
-  private func offset(at place: Int, in bytes: Span<UInt8>) -> Int? {
-    isBig ? bytes.read64(at: place, order) : bytes.read32(at: place, order)
   }
 
   private var countSize: Int { isBig ? 8 : 2 }

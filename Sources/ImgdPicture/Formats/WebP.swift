@@ -48,19 +48,14 @@ enum WebP {
     else { return nil }
     let isAnimated = flags & 0x02 != 0
     let hasExif = flags & 0x08 != 0
-    let extras = isAnimated || hasExif ? extras(in: bytes) : Extras()
+    let extras = isAnimated || hasExif ? extras(in: bytes) : (frames: 0, orientation: 1)
     return PictureMeasures(
       format: .webp, width: width + 1, height: height + 1, frames: isAnimated ? max(extras.frames, 1) : 1,
       orientation: hasExif ? extras.orientation : 1)
   }
 
-  private struct Extras {
-    var frames = 0
-    var orientation = 1
-  }
-
-  private static func extras(in bytes: Span<UInt8>) -> Extras {
-    var extras = Extras()
+  private static func extras(in bytes: Span<UInt8>) -> (frames: Int, orientation: Int) {
+    var extras = (frames: 0, orientation: 1)
     var offset = firstChunk
     for _ in 0..<PictureProbe.mostSteps {
       guard let name = bytes.fourCC(at: offset), let length = bytes.little32(at: offset + 4) else { break }

@@ -6,29 +6,20 @@ enum BMP {
     guard let size = bytes.little32(at: information) else {
       throw NotAPicture(reason: "BMP that ends inside its header")
     }
-    let known: (width: Int, height: Int)?
+    let width: Int?
+    let height: Int?
     switch size {
-    case 12: known = coreSides(in: bytes)
-    case 16, 40, 52, 56, 64, 108, 124: known = sides(in: bytes)
+    case 12:
+      width = bytes.little16(at: information + 4)
+      height = bytes.little16(at: information + 6)
+    case 16, 40, 52, 56, 64, 108, 124:
+      width = bytes.little32(at: information + 4).map(signed)
+      // A negative height means that the top row comes first.
+      height = bytes.little32(at: information + 8).map { abs(signed($0)) }
     default: throw NotAPicture(reason: "BMP with an unknown header of \(size) bytes")
     }
-    guard let known else { throw NotAPicture(reason: "BMP that ends inside its header") }
-    return PictureMeasures(format: .bmp, width: known.width, height: known.height)
-  }
-
-  private static func coreSides(in bytes: Span<UInt8>) -> (width: Int, height: Int)? {
-    guard let width = bytes.little16(at: information + 4), let height = bytes.little16(at: information + 6) else {
-      return nil
-    }
-    return (width, height)
-  }
-
-  /// Signed sides; a negative height means that the top row comes first.
-  private static func sides(in bytes: Span<UInt8>) -> (width: Int, height: Int)? {
-    guard let width = bytes.little32(at: information + 4), let height = bytes.little32(at: information + 8) else {
-      return nil
-    }
-    return (signed(width), abs(signed(height)))
+    guard let width, let height else { throw NotAPicture(reason: "BMP that ends inside its header") }
+    return PictureMeasures(format: .bmp, width: width, height: height)
   }
 
   private static func signed(_ number: Int) -> Int { Int(Int32(truncatingIfNeeded: number)) }
@@ -52,8 +43,7 @@ enum ICO {
     return PictureMeasures(format: .ico, width: largest.width, height: largest.height)
   }
 
-  /// nil for an entry whose picture would lie in the table. A PNG has its own size; otherwise the size
-  /// is two bytes, in which 0 means 256.
+  /// nil for an entry that lies in the table. A PNG has its own size; others have two bytes, in which 0 means 256.
   private static func sides(of entry: Int, tableEnd: Int, in bytes: Span<UInt8>) -> (width: Int, height: Int)? {
     guard let width = bytes.byte(at: entry), let height = bytes.byte(at: entry + 1),
       let start = bytes.little32(at: entry + 12), start >= tableEnd

@@ -1,7 +1,6 @@
-// The syntax is that of systemd.syntax(7): `[Section]` lines, `Key=Value` lines, and comments that begin
-// with # or ;. Blanks around names and values are ignored. A backslash at the end of a line continues it
-// with the next line that is not a comment. The reader works on bytes, one line at a time; at a mistake it
-// adds a message and continues.
+// The syntax is that of systemd.syntax(7): `[Section]` lines, `Key=Value` lines, and comments that begin with # or ;.
+// Blanks around names and values are ignored. A backslash at the end of a line continues it with the next line that
+// is not a comment. The reader works on bytes, one line at a time; at a mistake it adds a message and continues.
 
 import Glibc
 internal import ImgdSystem
@@ -128,7 +127,6 @@ func namesInDirectory(_ path: String, suffix: String) throws(SystemFailure) -> [
     if errno == ENOENT || errno == ENOTDIR { return [] }
     throw SystemFailure("opendir", path)
   }
-  // The only place that closes the directory.
   defer { unsafe closedir(directory) }
   var names: [String] = []
   // The entry is valid until the next call, and its name ends in a zero.

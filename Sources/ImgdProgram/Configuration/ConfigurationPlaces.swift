@@ -24,18 +24,16 @@ package struct ConfigurationPlaces {
     return [file, file + ".d"] + names.map { "\(file).d/\($0)" }
   }
 
-  /// Reads all places; each overrides the one before.
-  ///
-  /// The error has the mistakes of all places; with any mistake there is no configuration. `warn` gets a line for
-  /// each assignment that has no effect.
+  /// Reads all places; each overrides the one before. The error has the mistakes of all places; with any mistake
+  /// there is no configuration. `warn` gets a line for each assignment that has no effect.
   package func read<Program: ProgramConfiguration>(over defaults: Program, warn: (String) -> Void)
     throws(ConfigurationProblems) -> Program
   {
     var draft = ConfigurationDraft(defaults: defaults)
     if let file { read(file, into: &draft) }
-    ConfigurationEnvironment(environment).apply(to: &draft)
+    applyEnvironment(to: &draft)
     for setting in settings {
-      if let problem = setting.problem { draft.addProblem(problem) }
+      if let problem = setting.problem { draft.problems.append(problem) }
       if let assignment = setting.assignment { draft.apply(assignment) }
     }
     draft.remarks.forEach(warn)
@@ -44,35 +42,24 @@ package struct ConfigurationPlaces {
 
   /// Reads a file, and then the files in its drop-in directory, in the byte order of their names.
   private func read<Program>(_ path: String, into draft: inout ConfigurationDraft<Program>) {
-    let dropIns: [String]
-    do {
+    do throws(SystemFailure) {
       if let bytes = try readWholeFile(path) {
         draft.apply(path: path, bytes)
       } else if isFileRequired {
-        draft.addProblem("\(path): the file does not exist")
+        draft.problems.append("\(path): the file does not exist")
       }
-      dropIns = try namesInDirectory(path + ".d", suffix: ".conf")
-    } catch { return draft.addProblem(error.description) }
-    for name in dropIns { readDropIn("\(path).d/\(name)", into: &draft) }
+      for dropIn in try namesInDirectory(path + ".d", suffix: ".conf").map({ "\(path).d/\($0)" }) {
+        do throws(SystemFailure) {
+          // A file that was removed after the directory was read is no mistake.
+          if let bytes = try readWholeFile(dropIn) { draft.apply(path: dropIn, bytes) }
+        } catch { draft.problems.append(error.description) }
+      }
+    } catch { draft.problems.append(error.description) }
   }
 
-  private func readDropIn<Program>(_ path: String, into draft: inout ConfigurationDraft<Program>) {
-    do {
-      // A file that was removed after the directory was read is no mistake.
-      guard let bytes = try readWholeFile(path) else { return }
-      draft.apply(path: path, bytes)
-    } catch { draft.addProblem(error.description) }
-  }
-}
-
-/// The variables that set keys: `IMGD_MEMORY_CAPACITY` is Memory.Capacity.
-struct ConfigurationEnvironment {
-  private let environment: [String: String]
-
-  init(_ environment: [String: String]) { self.environment = environment }
-
-  /// Applies the variables in the order of their names, so that the order of messages is always the same.
-  func apply<Program>(to draft: inout ConfigurationDraft<Program>) {
+  /// Applies the variables that set keys, such as `IMGD_MEMORY_CAPACITY` for Memory.Capacity, in the order of their
+  /// names, so that the order of messages is always the same.
+  private func applyEnvironment<Program>(to draft: inout ConfigurationDraft<Program>) {
     for short in Program.shortVariables {
       guard let value = environment[short.variable] else { continue }
       draft.apply(ConfigurationAssignment(origin: short.variable, section: short.section, key: short.key, value: value))
@@ -87,9 +74,8 @@ struct ConfigurationEnvironment {
   /// The section and the name that a variable is for; nil if it does not belong to a section. The
   /// longest beginning decides: `IMGD_HTTP_GATEWAY_RATE` is not a key of `[HTTP]`.
   private func target(of variable: String) -> (ConfigurationSection, name: String)? {
-    let section = ConfigurationSection.allCases.filter { variable.hasPrefix($0.variablePrefix) }.max {
-      $0.variablePrefix.utf8.count < $1.variablePrefix.utf8.count
-    }
+    let sections = ConfigurationSection.allCases.filter { variable.hasPrefix($0.variablePrefix) }
+    let section = sections.max { $0.variablePrefix.utf8.count < $1.variablePrefix.utf8.count }
     return section.map { ($0, String(variable.dropFirst($0.variablePrefix.count))) }
   }
 }
@@ -124,9 +110,8 @@ package struct CommandLineSetting: Equatable {
       self.init(problem: "--set: [\(name)] is a section of \(section.reader)")
       return
     }
-    let key = String(text[text.index(after: dot)..<equals])
-    let value = String(text[text.index(after: equals)...])
-    self.init("--set", section, key, value)
+    self.init(
+      "--set", section, String(text[text.index(after: dot)..<equals]), String(text[text.index(after: equals)...]))
   }
 
   private init(problem: String) {
@@ -145,7 +130,7 @@ package func operand(_ value: String?, of option: String, _ what: String) throws
 struct ConfigurationDraft<Program: ProgramConfiguration> {
   private let defaults: Program
   private var configuration: Program
-  private var problems: [String] = []
+  var problems: [String] = []
   /// Remarks about what is not as it should be, but does no harm.
   private(set) var remarks: [String] = []
   /// The place that set a key last, for messages about two keys that contradict each other.
@@ -156,9 +141,6 @@ struct ConfigurationDraft<Program: ProgramConfiguration> {
     configuration = defaults
   }
 
-  mutating func addProblem(_ problem: String) { problems.append(problem) }
-
-  /// Applies the contents of a file.
   mutating func apply(path: String, _ bytes: [UInt8]) {
     let file = ConfigurationFile(path: path, bytes: bytes, sections: Program.sections, example: Program.example.section)
     problems += file.problems
@@ -172,13 +154,13 @@ struct ConfigurationDraft<Program: ProgramConfiguration> {
       if Program.retiredKeys.contains(name) {
         return remarks.append("\(assignment.origin): \(name) has no effect any more; remove it")
       }
-      return addProblem("\(assignment.origin): \(unknownKey(assignment.section, assignment.key))")
+      return problems.append("\(assignment.origin): \(unknownKey(assignment.section, assignment.key))")
     }
     origins[key.fullName] = assignment.origin
     if assignment.value.isEmpty { return key.reset(&configuration, defaults) }
     do { try key.assign(assignment.value, &configuration) } catch {
       let wrong = "\(key.fullName)=\(shown(assignment.value))"
-      addProblem("\(assignment.origin): \(wrong) \(error.complaint)")
+      problems.append("\(assignment.origin): \(wrong) \(error.complaint)")
     }
   }
 
@@ -189,7 +171,6 @@ struct ConfigurationDraft<Program: ProgramConfiguration> {
     return configuration
   }
 
-  /// A message about a key that does not exist, with the name that was probably meant.
   private func unknownKey(_ section: ConfigurationSection, _ name: String) -> String {
     let unknown = "\(section.rawValue).\(shown(name)) is not a key"
     if let elsewhere = Program.keys.first(where: { $0.name == name }) {

@@ -23,16 +23,12 @@ package struct Instance {
     return String(first)
   }
 
-  /// The file to read if none is named; nil if the user has no home directory.
+  /// The file to read if none is named; nil if the user has no home directory. Relative directories in the environment
+  /// are ignored, as the XDG specification demands.
   package func configurationFile(system: String) -> String? {
     if let serviceConfiguration { return serviceConfiguration + "/imgd.conf" }
     if servesMachine { return system }
-    return configurationHome.map { $0 + "/imgd/imgd.conf" }
-  }
-
-  /// Relative directories in the environment are ignored, as the XDG specification demands.
-  private var configurationHome: String? {
-    if let named = environment["XDG_CONFIG_HOME"], named.hasPrefix("/") { return named }
-    return environment["HOME"].flatMap { $0.hasPrefix("/") ? $0 + "/.config" : nil }
+    if let named = environment["XDG_CONFIG_HOME"], named.hasPrefix("/") { return named + "/imgd/imgd.conf" }
+    return environment["HOME"].flatMap { $0.hasPrefix("/") ? $0 + "/.config/imgd/imgd.conf" : nil }
   }
 }

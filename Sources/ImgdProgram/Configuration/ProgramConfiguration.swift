@@ -4,11 +4,10 @@
 // is written in a file, which values are valid, and the help text. Reading, printing and comparing all use
 // this table, so every key that can be read can also be printed, in a form that can be read again.
 //
-// Values come from four places, and a later place overrides an earlier one: the defaults, the file with
-// its drop-ins, the environment, the command line (`ConfigurationPlaces`). Each place is a list of
-// assignments. All of them are read to the end and every problem is collected; a configuration results
-// only if there are no problems. So a file with three mistakes causes three messages, and a reload of a
-// file with mistakes changes nothing.
+// Values come from four places, and a later place overrides an earlier one: the defaults, the file with its drop-ins,
+// the environment, the command line (`ConfigurationPlaces`). Each place is a list of assignments. All of them are
+// read to the end and every problem is collected; a configuration results only if there are no problems. So a file
+// with three mistakes causes three messages, and a reload of a file with mistakes changes nothing.
 
 internal import ImgdText
 
@@ -40,7 +39,6 @@ extension ProgramConfiguration {
     keys.filter { $0.section == section }
   }
 
-  /// The key with exactly this name.
   static func key(_ section: ConfigurationSection, _ name: String) -> ConfigurationKey<Self>? {
     keys.first { $0.section == section && $0.name == name }
   }
@@ -116,10 +114,8 @@ package struct ConfigurationKey<Program>: Sendable {
   }
 }
 
-/// The sections of `imgd.conf`, with their names in the file.
-///
-/// Each program reads its own sections and skips those of the other: mistakes there are the other's to
-/// report.
+/// The sections of `imgd.conf`, with their names in the file. Each program reads its own sections and skips those of
+/// the other: mistakes there are the other's to report.
 package enum ConfigurationSection: String, Sendable, CaseIterable {
   case control = "Control"
   case memory = "Memory"
@@ -131,7 +127,6 @@ package enum ConfigurationSection: String, Sendable, CaseIterable {
   case fleet = "Fleet"
   case gateway = "HTTP-Gateway"
 
-  /// The name of the program that reads it.
   var reader: String { self == .gateway ? "imgd-http" : "imgd" }
 
   /// The beginning of the variables that set its keys: `IMGD_HTTP_GATEWAY_`.

@@ -8,7 +8,7 @@ package struct ValueFormat<Value>: Sendable {
   package let text: @Sendable (Value) -> String
 
   package init(
-    parse: @escaping @Sendable (String) throws(WrongValue) -> Value, text: @escaping @Sendable (Value) -> String
+    text: @escaping @Sendable (Value) -> String, parse: @escaping @Sendable (String) throws(WrongValue) -> Value
   ) {
     self.parse = parse
     self.text = text
@@ -25,46 +25,31 @@ package struct WrongValue: Error {
 extension ValueFormat where Value == Int {
   /// Bytes within limits.
   package static func size(_ limits: ClosedRange<Int>) -> Self {
-    Self { text throws(WrongValue) in
+    Self(text: { SizeText.text($0) }) { text throws(WrongValue) in
       guard let bytes = SizeText.bytes(text) else {
         throw WrongValue("is not a size: write bytes or a number with K, M or G, such as 100M")
       }
-      guard limits.contains(bytes) else {
-        throw outOfRange("size", SizeText.text(limits.lowerBound), SizeText.text(limits.upperBound))
-      }
-      return bytes
-    } text: {
-      SizeText.text($0)
+      return try checked(bytes, in: limits, "size") { SizeText.text($0) }
     }
   }
 
   /// A count within limits.
   package static func count(_ limits: ClosedRange<Int>) -> Self {
-    Self { text throws(WrongValue) in
+    Self(text: { String($0) }) { text throws(WrongValue) in
       guard let number = decimalNumber(text.utf8) else {
         throw WrongValue("is not a number: write \(limits.lowerBound) to \(limits.upperBound)")
       }
-      guard limits.contains(number) else {
-        throw outOfRange("number", String(limits.lowerBound), String(limits.upperBound))
-      }
-      return number
-    } text: {
-      String($0)
+      return try checked(number, in: limits, "number") { String($0) }
     }
   }
 
   /// A percentage within limits, written with a percent sign.
   package static func percentage(_ limits: ClosedRange<Int>) -> Self {
-    Self { text throws(WrongValue) in
+    Self(text: { "\($0)%" }) { text throws(WrongValue) in
       guard text.hasSuffix("%"), let number = decimalNumber(text.utf8.dropLast()) else {
         throw WrongValue("is not a percentage: write a number with %, such as 10%")
       }
-      guard limits.contains(number) else {
-        throw outOfRange("percentage", "\(limits.lowerBound)%", "\(limits.upperBound)%")
-      }
-      return number
-    } text: {
-      "\($0)%"
+      return try checked(number, in: limits, "percentage") { "\($0)%" }
     }
   }
 }
@@ -72,29 +57,22 @@ extension ValueFormat where Value == Int {
 extension ValueFormat where Value == Duration {
   /// A duration within limits, or `off` for zero.
   package static func durationOrOff(_ limits: ClosedRange<Duration>) -> Self {
-    Self { text throws(WrongValue) in
+    Self(text: { $0 == .zero ? "off" : duration(limits).text($0) }) { text throws(WrongValue) in
       if text.lowercased() == "off" { return .zero }
       guard DurationText.duration(text) != nil else {
         throw WrongValue("is neither off nor a duration: write off, or one such as 1h or 7d")
       }
       return try duration(limits).parse(text)
-    } text: {
-      $0 == .zero ? "off" : duration(limits).text($0)
     }
   }
 
   /// A duration within limits.
   package static func duration(_ limits: ClosedRange<Duration>) -> Self {
-    Self { text throws(WrongValue) in
+    Self(text: { DurationText.text($0) }) { text throws(WrongValue) in
       guard let duration = DurationText.duration(text) else {
         throw WrongValue("is not a duration: write one such as 500ms, 30s, 1h 30min or 7d")
       }
-      guard limits.contains(duration) else {
-        throw outOfRange("duration", DurationText.text(limits.lowerBound), DurationText.text(limits.upperBound))
-      }
-      return duration
-    } text: {
-      DurationText.text($0)
+      return try checked(duration, in: limits, "duration") { DurationText.text($0) }
     }
   }
 }
@@ -102,36 +80,37 @@ extension ValueFormat where Value == Duration {
 extension ValueFormat where Value == Bool {
   /// Yes or no, in any spelling of systemd.syntax(7).
   package static var boolean: Self {
-    Self { text throws(WrongValue) in
+    Self(text: { $0 ? "yes" : "no" }) { text throws(WrongValue) in
       switch text.lowercased() {
       case "yes", "true", "on", "1": return true
       case "no", "false", "off", "0": return false
       default: throw WrongValue("is neither yes nor no: write yes or no")
       }
-    } text: {
-      $0 ? "yes" : "no"
     }
   }
 }
 
-private func outOfRange(_ kind: String, _ least: String, _ most: String) -> WrongValue {
-  WrongValue("is out of range: write a \(kind) from \(least) to \(most)")
+private func checked<Value: Comparable>(
+  _ value: Value, in limits: ClosedRange<Value>, _ kind: String, text: (Value) -> String
+) throws(WrongValue) -> Value {
+  guard limits.contains(value) else {
+    throw WrongValue("is out of range: write a \(kind) from \(text(limits.lowerBound)) to \(text(limits.upperBound))")
+  }
+  return value
 }
 
 extension ValueFormat where Value: RawRepresentable & CaseIterable & Sendable, Value.RawValue == String {
   /// One of the words of an enumeration.
   package static var word: Self {
-    Self { text throws(WrongValue) in
+    Self(text: { $0.rawValue }) { text throws(WrongValue) in
       if let value = Value(rawValue: text) { return value }
       throw WrongValue("is not valid: write \(alternatives(Value.allCases.map(\.rawValue)))")
-    } text: {
-      $0.rawValue
     }
   }
 
   /// Several of these words, separated by blanks or commas; duplicates count once.
   package static var words: ValueFormat<[Value]> {
-    ValueFormat<[Value]> { text throws(WrongValue) in
+    ValueFormat<[Value]>(text: { $0.map(\.rawValue).joined(separator: " ") }) { text throws(WrongValue) in
       var values: [Value] = []
       for item in items(of: text) {
         guard let value = Value(rawValue: item) else {
@@ -141,8 +120,6 @@ extension ValueFormat where Value: RawRepresentable & CaseIterable & Sendable, V
         if !values.contains(where: { $0.rawValue == item }) { values.append(value) }
       }
       return values
-    } text: {
-      $0.map(\.rawValue).joined(separator: " ")
     }
   }
 }
@@ -150,11 +127,9 @@ extension ValueFormat where Value: RawRepresentable & CaseIterable & Sendable, V
 extension ValueFormat where Value == String {
   /// An absolute path of limited length.
   package static func path(longest: Int) -> Self {
-    Self { text throws(WrongValue) in
+    Self(text: { $0 }) { text throws(WrongValue) in
       guard text.hasPrefix("/") else { throw WrongValue("is not an absolute path: begin with /") }
       return try plain(text, longest: longest)
-    } text: {
-      $0
     }
   }
 
@@ -177,7 +152,6 @@ package func items(of text: String) -> [String] { text.split { $0 == " " || $0 =
 package func isAddress(_ text: String, _ family: Int32) -> Bool {
   // Large enough for both families; the address itself is not used.
   var address = in6_addr()
-  // The call reads a C string that lives as long as the call, and fills what it is given.
   return unsafe inet_pton(family, text, &address) == 1
 }
 

@@ -3,12 +3,11 @@ package import ImgdSystem
 
 /// A program's log for administrators; it stays empty in normal operation, however busy.
 ///
-/// Levels say who must act: on an error the operator, on a warning the operator if it persists, on a
-/// notice nobody (the state has changed). Debug entries, one for each request, are written on demand
-/// (`--verbose`). In the journal an entry has fields of its own, so that it is found by its subject; on
-/// standard error it is a line.
-/// URLs appear without query and fragment: a signed URL is a secret.
-/// Only the control loop's thread logs; tests have a loop on each of their threads.
+/// Levels say who must act: on an error the operator, on a warning the operator if it persists, on a notice nobody
+/// (the state has changed). Debug entries, one for each request, are written on demand (`--verbose`). In the journal
+/// an entry has fields of its own, so that it is found by its subject; on standard error it is a line. URLs appear
+/// without query and fragment: a signed URL is a secret. Only the control loop's thread logs; tests have a loop on
+/// each of their threads.
 package enum Log {
   /// The subject of an entry, in its field IMGD_EVENT.
   package enum Subject: String {
@@ -93,10 +92,9 @@ package enum Log {
     write(LogEntry(.debug, subject, printable(message()), []))
   }
 
-  /// Says why a start has failed, as the last words of the process.
-  ///
-  /// They go to standard error: the manager has told the journal which service that stream belongs to. For an
-  /// entry with fields the journal looks up the service by the process, and finds none if that has just ended.
+  /// Says why a start has failed, as the last words of the process. They go to standard error: the manager has told
+  /// the journal which service that stream belongs to. For an entry with fields the journal looks up the service by
+  /// the process, and finds none if that has just ended.
   package static func startFailed(_ reason: String) {
     let entry = LogEntry(.error, .start, printable(reason), [])
     entry.write(toStreamOf: unsafe journal)
@@ -142,7 +140,8 @@ struct LogEntry: Sendable {
   func write(to journal: SystemdJournal?) {
     let standard = [("MESSAGE", message), ("PRIORITY", "\(priority.rawValue)"), ("SYSLOG_IDENTIFIER", Log.programName)]
     if let journal, journal.send(standard + fields) { return }
-    let level = priority.isRemarkable ? "\(priority): " : ""
+    // On a line the level stands only where somebody has to do something.
+    let level = priority == .error || priority == .warning ? "\(priority): " : ""
     write(line: "\(Log.programName): \(level)\(message)")
   }
 
@@ -162,7 +161,6 @@ struct LogEntry: Sendable {
 /// Limits the entries about one subject in a span of time: a client in a loop must not push everything
 /// else out of the journal.
 struct LogLimit {
-  /// The most entries of a subject in a span.
   static let most = 100
   static let span = Duration.seconds(30)
 
@@ -196,23 +194,13 @@ struct LogLimit {
   }
 }
 
-/// A descriptor of the process to which text is written.
-package struct StandardStream: TextOutputStream {
-  private let descriptor: CInt
-
-  /// Prints a program's answer, which is not one of its log entries.
+/// The process's standard output.
+package enum StandardStream {
+  /// Prints a program's answer, which is not one of its log entries, as long as the descriptor takes it.
   package static func say(_ text: String) {
-    var output = StandardStream(STDOUT_FILENO)
-    print(text, terminator: "", to: &output)
-  }
-
-  private init(_ descriptor: CInt) { self.descriptor = descriptor }
-
-  /// Writes all of a text, as long as the descriptor takes it.
-  package mutating func write(_ text: String) {
     var rest = Array(text.utf8)[...]
     while !rest.isEmpty {
-      let written = unsafe rest.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
+      let written = unsafe rest.withUnsafeBytes { unsafe Glibc.write(STDOUT_FILENO, $0.baseAddress, $0.count) }
       guard written > 0 else { return }
       rest = rest.dropFirst(written)
     }

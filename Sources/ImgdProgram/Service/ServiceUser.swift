@@ -47,7 +47,6 @@ package struct ServiceUser: Sendable, Equatable {
     while unsafe fgets(&buffer, CInt(buffer.count), stream) != nil {
       text += String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
-    // The only place that closes the stream.
     guard unsafe pclose(stream) == 0 else { return nil }
     var facts: [String: String] = [:]
     for line in text.split(separator: "\n") {
@@ -71,30 +70,15 @@ package struct ServiceUser: Sendable, Equatable {
     return found > 0 ? Array(groups.prefix(Int(found))) : []
   }
 
-  /// The name of its group.
-  fileprivate var groupName: String {
+  private var groupName: String {
     unsafe getgrgid(gid).flatMap { unsafe $0.pointee.gr_name }.map { unsafe String(cString: $0) } ?? "\(gid)"
   }
 
   /// Makes this process the user's, for good; returns false if root may not do that.
-  fileprivate func become() -> Bool {
+  private func become() -> Bool {
     unsafe setgroups(groups.count, groups) == 0 && setgid(gid) == 0 && setuid(uid) == 0
   }
-}
 
-/// A file that a service has to read.
-package struct ServiceFile: Sendable {
-  let path: String
-  /// Whether others must not read it.
-  let isSecret: Bool
-
-  package init(_ path: String, isSecret: Bool = false) {
-    self.path = path
-    self.isSecret = isSecret
-  }
-}
-
-extension ServiceUser {
   /// The files that exist but are closed to the user, each with the remedy. Only for the end of a process: it is
   /// the user's from here on.
   package func complaints(about files: [ServiceFile]) -> [String] {
@@ -116,12 +100,23 @@ extension ServiceUser {
 
   /// Whether the user has a right; also true if there is no such file, which is another mistake or none.
   private static func isOpen(_ path: String, _ right: CInt) -> Bool {
-    // The path is a C string for the length of the call.
     unsafe access(path, right) == 0 || ![EACCES, EPERM].contains(errno)
   }
 
   /// The directories on the way to a file, the highest first.
   private static func directories(above path: String) -> [String] {
     path.utf8.indices.filter { path.utf8[$0] == UInt8(ascii: "/") && $0 != path.startIndex }.map { String(path[..<$0]) }
+  }
+}
+
+/// A file that a service has to read.
+package struct ServiceFile: Sendable {
+  let path: String
+  /// Whether others must not read it.
+  let isSecret: Bool
+
+  package init(_ path: String, isSecret: Bool = false) {
+    self.path = path
+    self.isSecret = isSecret
   }
 }

@@ -65,9 +65,8 @@ package struct Directory: ~Copyable, Sendable {
     }
   }
 
-  /// Opens a file below; a link on the way or at the end is a failure (`ELOOP`).
-  ///
-  /// Without `mayWait` it fails with `EAGAIN` where the kernel would have to read the disk.
+  /// Opens a file below; a link on the way or at the end is a failure (`ELOOP`). Without `mayWait` it fails with
+  /// `EAGAIN` where the kernel would have to read the disk.
   package func open(_ below: String, for purpose: Purpose, mayWait: Bool = true) throws(SystemFailure) -> FileDescriptor
   {
     let number = unsafe linux_open_beneath(descriptor.number, below, purpose.number, mayWait ? 1 : 0)
@@ -94,8 +93,7 @@ package struct Directory: ~Copyable, Sendable {
 
   // MARK: Changing
 
-  /// Creates a directory with exactly these permissions, independent of the umask; set-group is
-  /// inherited.
+  /// Creates a directory with exactly these permissions, independent of the umask; set-group is inherited.
   package static func make(_ path: String, permissions: UInt32) throws(SystemFailure) {
     guard unsafe mkdir(path, permissions) == 0 else { throw SystemFailure("mkdir", path) }
     try Directory(path: path).settle(permissions)
@@ -121,8 +119,7 @@ package struct Directory: ~Copyable, Sendable {
   /// is gone with its descriptor unless it is linked.
   package func makeUnnamedFile(permissions: UInt32) throws(SystemFailure) -> FileDescriptor {
     let number = linux_open_unnamed(descriptor.number, permissions)
-    guard number >= 0 else { throw SystemFailure("open an unnamed file in", path) }
-    return FileDescriptor(owning: number)
+    return try FileDescriptor(returned: number, by: "open an unnamed file in", path)
   }
 
   /// Gives a name to an unnamed file; a name that exists is a failure (`EEXIST`).
@@ -144,8 +141,6 @@ package struct Directory: ~Copyable, Sendable {
     }
     throw failure("set aside", name)
   }
-
-  // MARK: Listing
 
   /// The names in it, in no particular order, without `.` and `..`.
   package func names() throws(SystemFailure) -> [String] {
@@ -188,11 +183,9 @@ private func bytes(_ blocks: UInt, _ size: UInt) -> Int {
   return overflow ? .max : Int(clamping: product)
 }
 
-/// Records changes in some directories: files removed, moved, replaced or changed.
-///
-/// It wakes nothing. A caller that relies on an earlier look at the files asks first whether anything
-/// has happened since, which is one system call for any number of files; the kernel records a change
-/// before the call that made it returns.
+/// Records changes in some directories: files removed, moved, replaced or changed. It wakes nothing. A caller that
+/// relies on an earlier look at the files asks first whether anything has happened since, which is one system call
+/// for any number of files; the kernel records a change before the call that made it returns.
 package final class DirectoryWatch {
   /// A change in a watched directory, or of the directory itself.
   package struct Event {
@@ -214,14 +207,11 @@ package final class DirectoryWatch {
   private var buffer = [UInt8](repeating: 0, count: room)
 
   package init() throws(SystemFailure) {
-    let number = inotify_init1(CInt(IN_NONBLOCK | IN_CLOEXEC))
-    guard number >= 0 else { throw SystemFailure("inotify_init1") }
-    descriptor = FileDescriptor(owning: number)
+    descriptor = try FileDescriptor(returned: inotify_init1(CInt(IN_NONBLOCK | IN_CLOEXEC)), by: "inotify_init1")
   }
 
-  /// Watches a directory from now on; returns the number that its events carry.
-  ///
-  /// Without `noticesWriting`, writing to its files causes no events.
+  /// Watches a directory from now on; returns the number that its events carry. Without `noticesWriting`, writing to
+  /// its files causes no events.
   package func add(_ path: String, noticesWriting: Bool = true) throws(SystemFailure) -> CInt {
     let interest = Self.interest | (noticesWriting ? UInt32(IN_MODIFY) : 0)
     let number = unsafe inotify_add_watch(descriptor.number, path, interest)

@@ -7,7 +7,6 @@ import Glibc
 /// The only owner of one descriptor, which is closed with it.
 @frozen public struct FileDescriptor: ~Copyable {
   package let number: CInt
-  /// Whether closing it may take long.
   private let closesSlowly: Bool
 
   package init(owning number: CInt, closesSlowly: Bool = false) {
@@ -15,12 +14,15 @@ import Glibc
     self.closesSlowly = closesSlowly
   }
 
+  /// Takes over what a call has just returned; a negative number is a failure, with its reason in `errno`.
+  init(returned number: CInt, by call: String, _ subject: String = "") throws(SystemFailure) {
+    guard number >= 0 else { throw SystemFailure(call, subject) }
+    self.init(owning: number)
+  }
+
   /// Opens a file; a new one is accessible only to its owner.
   package init(opening path: String, _ flags: CInt) throws(SystemFailure) {
-    // The path is a C string for the length of the call.
-    let number = unsafe open(path, flags | O_CLOEXEC, 0o600)
-    guard number >= 0 else { throw SystemFailure("open", path) }
-    self.init(owning: number)
+    try self.init(returned: unsafe open(path, flags | O_CLOEXEC, 0o600), by: "open", path)
   }
 
   deinit { if closesSlowly { SlowClosing.close(number) } else { Glibc.close(number) } }
@@ -60,10 +62,9 @@ import Glibc
     return nil
   }
 
-  /// Copies `count` bytes of `source` from `start` on to this file's offset, within the kernel, and
-  /// returns how many there were: fewer when `source` ends earlier.
-  ///
-  /// `copy_file_range` would be no better: it refuses to copy between file systems.
+  /// Copies `count` bytes of `source` from `start` on to this file's offset, within the kernel, and returns how many
+  /// there were: fewer when `source` ends earlier. `copy_file_range` would be no better: it refuses to copy between
+  /// file systems.
   func append(from source: borrowing FileDescriptor, at start: Int = 0, count: Int) throws(SystemFailure) -> Int {
     var copied = 0
     while copied < count {
@@ -166,10 +167,8 @@ package struct FileStatus: Sendable {
   package let size: Int
   /// The bytes of its blocks.
   package let allocated: Int
-  /// A number that differs after each change of the file, its permissions or its name, and from file to file;
-  /// never 0.
-  ///
-  /// It is made from the inode and the time of its last change, which programs cannot set.
+  /// A number that differs after each change of the file, its permissions or its name, and from file to file; never
+  /// 0. It is made from the inode and the time of its last change, which programs cannot set.
   package let stamp: UInt64
 
   package var isWritableByOthers: Bool { permissions & 0o022 != 0 }

@@ -1,10 +1,8 @@
 internal import CLinux
 import Glibc
 
-/// A file that one process at a time has locked, with that process's id in it.
-///
-/// The kernel releases the lock when its holder ends. The file is never removed: otherwise two
-/// processes could lock two files of one name.
+/// A file that one process at a time has locked, with that process's id in it. The kernel releases the lock when its
+/// holder ends. The file is never removed: otherwise two processes could lock two files of one name.
 package struct ProcessLock: ~Copyable, Sendable {
   private let descriptor: FileDescriptor
 

@@ -116,9 +116,8 @@ package final class Timer {
   }
 }
 
-/// A binary heap of timers by deadline, then by order of arrival.
-///
-/// Each timer knows its place, so removing one costs O(log n).
+/// A binary heap of timers by deadline, then by order of arrival. Each timer knows its place, so removing one costs
+/// O(log n).
 struct TimerQueue {
   private var heap: [Timer] = []
   /// The sequence number of the latest timer.

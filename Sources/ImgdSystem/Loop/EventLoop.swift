@@ -5,9 +5,8 @@
 // actions that were deferred to the end of the tick. Sessions flush there, so a client that pipelined
 // fifty requests gets one write with fifty answers.
 //
-// A loop belongs to the thread that made it, and so does everything it calls: neither the loop nor
-// its watches are Sendable, so the compiler does not let them reach another thread. Other threads
-// send messages through a `Mailbox`.
+// A loop belongs to the thread that made it, and so does everything it calls: neither the loop nor its watches are
+// Sendable, so the compiler does not let them reach another thread. Other threads send messages through a `Mailbox`.
 //
 // The kernel knows a watch by its descriptor and a generation. A batch of events may hold one for a
 // descriptor that an earlier event of the same batch has closed, and whose number is already in use
@@ -61,7 +60,6 @@ package typealias Interest = Readiness
 // Safe: the buffer of events is private, allocated once and indexed below its count.
 /// A thread's event loop: watches, timers, and actions deferred to the end of a tick.
 @safe package final class EventLoop {
-  /// The most timers that one tick fires.
   static let mostTimers = 64
 
   /// The monotonic clock as it stood when this tick's events arrived.
@@ -87,9 +85,7 @@ package typealias Interest = Readiness
   private var mail: [() -> Bool] = []
 
   package init(clock: LoopClock = .monotonic) throws(SystemFailure) {
-    let number = linux_epoll_create()
-    guard number >= 0 else { throw SystemFailure("epoll_create1") }
-    epoll = FileDescriptor(owning: number)
+    epoll = try FileDescriptor(returned: linux_epoll_create(), by: "epoll_create1")
     self.clock = clock
     now = clock.now
     bell = try LoopBell()
@@ -105,9 +101,8 @@ package typealias Interest = Readiness
 
   // MARK: Watches, timers and deferred actions
 
-  /// Calls `handler` whenever the descriptor is ready, until the watch is cancelled.
-  ///
-  /// The watch does not own the descriptor; cancel it before the descriptor is closed.
+  /// Calls `handler` whenever the descriptor is ready, until the watch is cancelled. The watch does not own the
+  /// descriptor; cancel it before the descriptor is closed.
   package func watch(_ descriptor: CInt, for interest: Interest, _ handler: @escaping (Readiness) -> Void)
     throws(SystemFailure) -> Watch
   {
@@ -256,10 +251,9 @@ package typealias Interest = Readiness
   func addMail(_ receive: @escaping () -> Bool) { mail.append(receive) }
 }
 
-/// Actions that are deferred to a later point of a loop's cycle.
-///
-/// Two arrays take turns: an action that a running action adds goes into the other array, so that a
-/// round ends, and no array is modified while it frees the actions that it held.
+/// Actions that are deferred to a later point of a loop's cycle. Two arrays take turns: an action that a running
+/// action adds goes into the other array, so that a round ends, and no array is modified while it frees the actions
+/// that it held.
 private final class DeferredQueue {
   /// A closure that is itself an element would be wrapped in another one, which has to be allocated.
   private struct Action { let run: () -> Void }

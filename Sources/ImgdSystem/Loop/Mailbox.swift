@@ -2,10 +2,8 @@ internal import CLinux
 import Glibc
 import Synchronization
 
-/// Sends messages from any thread to a loop, which receives them in order, within a tick.
-///
-/// The loop is woken only when it sleeps, so a burst of messages costs one wake-up, and messages to a
-/// busy loop cost none.
+/// Sends messages from any thread to a loop, which receives them in order, within a tick. The loop is woken only when
+/// it sleeps, so a burst of messages costs one wake-up, and messages to a busy loop cost none.
 package final class Mailbox<Message: Sendable>: Sendable {
   private let waiting = Locked<[Message]>([])
   private let bell: LoopBell
@@ -93,11 +91,7 @@ final class LoopBell: Sendable {
   private let state = Atomic(LoopBell.awake)
   private let wakeup: FileDescriptor
 
-  init() throws(SystemFailure) {
-    let number = linux_eventfd()
-    guard number >= 0 else { throw SystemFailure("eventfd") }
-    wakeup = FileDescriptor(owning: number)
-  }
+  init() throws(SystemFailure) { wakeup = try FileDescriptor(returned: linux_eventfd(), by: "eventfd") }
 
   /// Readable once for each write, when watched for edges: nobody needs to read it.
   var descriptor: CInt { wakeup.number }

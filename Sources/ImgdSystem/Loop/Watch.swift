@@ -28,7 +28,6 @@ package final class Watch {
     _ = handler.take()
   }
 
-  /// Calls the handler with those events that it still asks for.
   func deliver(_ events: Readiness) {
     let wanted = events.intersection(deliverable)
     guard !wanted.isEmpty, let handler else { return }
@@ -44,10 +43,9 @@ package final class Watch {
   }
 }
 
-/// Watches by descriptor, each under a generation of its own.
-///
-/// The kernel itself drops a closed descriptor, and its number may be in use again before the old
-/// watch is cancelled: the new watch then takes the slot, and the old one is disowned.
+/// Watches by descriptor, each under a generation of its own. The kernel itself drops a closed descriptor, and its
+/// number may be in use again before the old watch is cancelled: the new watch then takes the slot, and the old one
+/// is disowned.
 struct WatchTable {
   private struct Slot {
     var watch: Watch?
@@ -112,10 +110,8 @@ struct WatchTable {
   }
 }
 
-/// Signals as events of a loop.
-///
-/// The signals must be blocked (`block`) before any thread is started: a thread that does not block
-/// them would receive them with their default action.
+/// Signals as events of a loop. The signals must be blocked (`block`) before any thread is started: a thread that
+/// does not block them would receive them with their default action.
 package final class SignalWatch {
   private let descriptor: FileDescriptor
   private let watch: Watch
@@ -125,8 +121,7 @@ package final class SignalWatch {
 
   package init(_ signals: [CInt], on loop: EventLoop, _ handler: @escaping (CInt) -> Void) throws(SystemFailure) {
     let number = linux_signal_fd(Self.mask(signals))
-    guard number >= 0 else { throw SystemFailure("signalfd") }
-    descriptor = FileDescriptor(owning: number)
+    descriptor = try FileDescriptor(returned: number, by: "signalfd")
     watch = try loop.watch(number, for: .read) { _ in
       while case let signal = linux_next_signal(number), signal != 0 { handler(signal) }
     }

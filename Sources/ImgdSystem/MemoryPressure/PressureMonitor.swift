@@ -67,7 +67,6 @@ package final class PressureMonitor {
 
   // MARK: Sources
 
-  /// Opens the first of the remaining sources that works.
   private func openNext() {
     sensor = nil
     source = request.isOff ? .off : .none
@@ -128,7 +127,7 @@ package final class PressureMonitor {
     hasReportedFlood = true
     onChange(
       "\(source.rawValue) reports memory pressure more than \(EventRateLimit.limit) times a minute, "
-        + "and no task waits for memory: it is ignored for \(Self.floodPause), now and whenever it " + "does so again")
+        + "and no task waits for memory: it is ignored for \(Self.floodPause), now and whenever it does so again")
   }
 
   private func replace(because reason: String) {
@@ -136,8 +135,7 @@ package final class PressureMonitor {
     skipped.append("\(lost.rawValue): \(reason)")
     openNext()
     onChange(
-      "memory pressure is no longer reported by \(lost.rawValue) (\(reason)); " + "the source is now \(source.rawValue)"
-    )
+      "memory pressure is no longer reported by \(lost.rawValue) (\(reason)); the source is now \(source.rawValue)")
   }
 }
 
@@ -189,8 +187,8 @@ package struct PressureRequest: Sendable, Equatable {
     guard let bytes = Base64Decoder.bytes(write ?? "") else { throw .notBase64(write ?? "") }
     switch try Self.kind(of: path) {
     case S_IFREG: return try StallTrigger(bytes, on: path, loop: loop, callbacks: callbacks)
-    case S_IFIFO: return try PressurePeer(fifo: path, request: bytes, loop: loop, callbacks: callbacks)
-    case S_IFSOCK: return try PressurePeer(socket: path, request: bytes, loop: loop, callbacks: callbacks)
+    case S_IFIFO: return try PressurePeer(path, isFIFO: true, request: bytes, loop: loop, callbacks: callbacks)
+    case S_IFSOCK: return try PressurePeer(path, isFIFO: false, request: bytes, loop: loop, callbacks: callbacks)
     default: throw .unknownKind(path)
     }
   }

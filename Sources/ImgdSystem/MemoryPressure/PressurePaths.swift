@@ -60,8 +60,7 @@ enum CgroupPath {
     let root: String
     let point: String
 
-    /// `36 35 98:0 ROOT POINT rw,noatime shared:1 … - cgroup2 …`: the number of fields before the
-    /// hyphen varies.
+    /// `36 35 98:0 ROOT POINT rw,noatime shared:1 … - cgroup2 …`: the number of fields before the hyphen varies.
     init?(_ line: Substring) {
       let fields = line.split(separator: " ")
       guard fields.count > 5, let hyphen = fields[5...].firstIndex(of: "-"), fields.indices.contains(hyphen + 1),

@@ -11,32 +11,28 @@ final class PressurePeer {
   private let callbacks: PressureCallbacks
   private var watch: BackoffWatch?
 
-  /// Writes the request into a FIFO, if it is writable, and reads from it. When one writer closes it,
-  /// another may follow.
+  /// Writes the request into a FIFO, if it is writable, and reads from it; or connects to a stream socket and sends the
+  /// request first.
   ///
-  /// The process at the other end reads from the same FIFO, so nothing is read here for a moment.
-  init(fifo path: String, request: [UInt8], loop: EventLoop, callbacks: PressureCallbacks) throws(PressureProblem) {
+  /// When one writer closes a FIFO, another may follow. The process at the other end reads from the same FIFO, so
+  /// nothing is read here for a moment. With a socket, the source ends when the other side closes it.
+  init(_ path: String, isFIFO: Bool, request: [UInt8], loop: EventLoop, callbacks: PressureCallbacks)
+    throws(PressureProblem)
+  {
     self.path = path
+    self.isFIFO = isFIFO
     self.loop = loop
     self.callbacks = callbacks
-    isFIFO = true
-    // The path is a C string for the length of the call.
-    if !request.isEmpty, unsafe access(path, W_OK) == 0 {
+    if !isFIFO {
+      try listen(to: Self.connect(path, sending: request))
+    } else if !request.isEmpty, unsafe access(path, W_OK) == 0 {
       ownRequest = request
-      try listen(to: Self.open(fifo: path, sending: request), after: PressureMonitor.pause)
+      let fifo = try Self.open(fifo: path, O_RDWR)
+      try writeWhole(request, to: fifo, path)
+      try listen(to: fifo, after: PressureMonitor.pause)
     } else {
       try listen(to: Self.open(fifo: path))
     }
-  }
-
-  /// Connects to a stream socket and sends the request first. The source ends when the other side
-  /// closes it.
-  init(socket path: String, request: [UInt8], loop: EventLoop, callbacks: PressureCallbacks) throws(PressureProblem) {
-    self.path = path
-    self.loop = loop
-    self.callbacks = callbacks
-    isFIFO = false
-    try listen(to: Self.connect(path, sending: request))
   }
 
   private func listen(to descriptor: consuming FileDescriptor, after pause: Duration? = nil) throws(PressureProblem) {
@@ -79,23 +75,12 @@ final class PressurePeer {
     return fifo
   }
 
-  private static func open(fifo path: String, sending request: [UInt8]) throws(PressureProblem) -> FileDescriptor {
-    let fifo = try open(fifo: path, O_RDWR)
-    // Read for the length of the call, no further than its count.
-    let count = unsafe write(fifo.number, request, request.count)
-    guard count >= 0 else { throw .call("write", path) }
-    guard count == request.count else { throw .cutShort(path) }
-    return fifo
-  }
-
   private static func connect(_ path: String, sending request: [UInt8]) throws(PressureProblem) -> FileDescriptor {
     let number = linux_unix_socket()
     guard number >= 0 else { throw .call("socket", path) }
     let socket = FileDescriptor(owning: number)
-    // The path is a C string for the length of the call.
     guard unsafe linux_connect_unix(number, path) == 0 else { throw .call("connect", path) }
     guard !request.isEmpty else { return socket }
-    // Read for the length of the call, no further than its count.
     let count = unsafe linux_send(number, request, request.count, -1)
     guard count >= 0 else { throw .call("send", path) }
     guard count == request.count else { throw .cutShort(path) }
@@ -103,9 +88,8 @@ final class PressurePeer {
   }
 }
 
-/// A PSI trigger of the kernel, which fires while tasks wait for memory.
-///
-/// Such a file is written once and never read: for reading it is always ready.
+/// A PSI trigger of the kernel, which fires while tasks wait for memory. Such a file is written once and never read:
+/// for reading it is always ready.
 final class StallTrigger {
   /// Some task has waited for 200 ms out of 2 s, the shortest window without privileges.
   /// The zero is part of it: the kernel overwrites the last byte.
@@ -119,7 +103,7 @@ final class StallTrigger {
     guard number >= 0 else { throw .call("open", path) }
     let file = FileDescriptor(owning: number)
     try Self.refuseOrdinary(file, path, loop)
-    try Self.set(trigger, on: file, path)
+    if !trigger.isEmpty { try writeWhole(trigger, to: file, path) }
     watch = try BackoffWatch(file, for: .priority, on: loop) { events in
       guard events.contains(.hangup) else { return callbacks.pressure() }
       callbacks.ended("\(path) no longer fires")
@@ -135,15 +119,13 @@ final class StallTrigger {
       throw error.errno == EPERM ? .ordinaryFile(path) : .system(error)
     }
   }
+}
 
-  /// In one write: the kernel accepts one trigger for each open file.
-  private static func set(_ trigger: [UInt8], on file: borrowing FileDescriptor, _ path: String) throws(PressureProblem)
-  {
-    guard !trigger.isEmpty else { return }
-    let count = unsafe write(file.number, trigger, trigger.count)
-    guard count >= 0 else { throw .call("write", path) }
-    guard count == trigger.count else { throw .cutShort(path) }
-  }
+/// In one write: the kernel accepts one trigger for each open file.
+private func writeWhole(_ bytes: [UInt8], to file: borrowing FileDescriptor, _ path: String) throws(PressureProblem) {
+  let count = unsafe write(file.number, bytes, bytes.count)
+  guard count >= 0 else { throw .call("write", path) }
+  guard count == bytes.count else { throw .cutShort(path) }
 }
 
 /// Watches the counters in `memory.events`: how often a control group has reached its own limits.
@@ -180,7 +162,6 @@ final class LimitWatch {
     let number = inotify_init1(CInt(IN_NONBLOCK | IN_CLOEXEC))
     guard number >= 0 else { throw .call("inotify_init1", path) }
     let notes = FileDescriptor(owning: number)
-    // The path is a C string for the length of the call.
     guard unsafe inotify_add_watch(number, path, UInt32(IN_MODIFY | IN_DELETE_SELF)) >= 0 else {
       throw .call("inotify_add_watch", path)
     }
@@ -274,10 +255,9 @@ struct Stalls: Equatable {
   }
 }
 
-/// Watches a descriptor, and pauses after each time that it was ready.
-///
-/// A peer that is gone, or a kernel that keeps notifying, makes a descriptor ready for ever. With the
-/// pauses that costs a few turns of the loop per second instead of all of them.
+/// Watches a descriptor, and pauses after each time that it was ready. A peer that is gone, or a kernel that keeps
+/// notifying, makes a descriptor ready for ever. With the pauses that costs a few turns of the loop per second
+/// instead of all of them.
 final class BackoffWatch {
   private let descriptor: FileDescriptor
   private let interest: Interest
@@ -317,8 +297,7 @@ final class BackoffWatch {
   }
 
   private func wake(_ events: Readiness) {
-    watch?.cancel()
-    watch = nil
+    watch.take()?.cancel()
     if let delay = handler(events) { resume(after: delay) }
   }
 }

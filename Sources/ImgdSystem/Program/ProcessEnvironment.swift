@@ -23,17 +23,15 @@ package enum ControlSocketPlace {
   /// The socket of the system instance.
   package static let system = "/run/imgd/imgd.sock"
 
-  /// The socket of a user's own instance; without XDG_RUNTIME_DIR, in the directory that logind
-  /// creates.
+  /// The socket of a user's own instance; without XDG_RUNTIME_DIR, in the directory that logind creates.
   package static func user(environment: [String: String], uid: UInt32) -> String {
     let named = environment["XDG_RUNTIME_DIR"].flatMap { $0.hasPrefix("/") ? $0 : nil }
     return (named ?? "/run/user/\(uid)") + "/imgd/imgd.sock"
   }
 }
 
-/// The words that the process was started with.
-///
-/// `CommandLine.arguments` has none of them where a preloaded library has set an environment variable.
+/// The words that the process was started with. `CommandLine.arguments` has none of them where a preloaded library
+/// has set an environment variable.
 package enum ProcessArguments {
   /// The words after the program's name.
   package static var all: [String] {

@@ -1,15 +1,15 @@
+internal import ImgdText
+
 /// Sizes in configuration files: bytes, or a number with K, M, G or T.
 package enum SizeText {
   private static let units: [(letter: UInt8, shift: Int)] = [
     (UInt8(ascii: "T"), 40), (UInt8(ascii: "G"), 30), (UInt8(ascii: "M"), 20), (UInt8(ascii: "K"), 10),
   ]
 
-  /// The number of bytes; nil when the text is no size or the number does not fit.
-  ///
-  /// `K`, `KB` and `KiB` are all 1024, in capitals or not, with blanks before them or not: other programs write
-  /// each of these forms.
+  /// The number of bytes; nil when the text is no size or the number does not fit. `K`, `KB` and `KiB` are all 1024,
+  /// in capitals or not, with blanks before them or not: other programs write each of these forms.
   package static func bytes(_ text: String) -> Int? {
-    let end = text.utf8.firstIndex { !isDigit($0) } ?? text.utf8.endIndex
+    let end = text.utf8.firstIndex { decimalValue($0) == nil } ?? text.utf8.endIndex
     let unit = text.utf8[end...].drop { isBlank($0) }
     if unit.isEmpty, end != text.utf8.endIndex { return nil }
     guard let number = decimalNumber(text.utf8[..<end]), let shift = shift(of: unit) else { return nil }
@@ -30,10 +30,6 @@ package enum SizeText {
     return rest.isEmpty ? unit?.shift ?? 0 : nil
   }
 
-  private static func isDigit(_ byte: UInt8) -> Bool { byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9") }
-
-  private static func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
-
   /// The shortest text for exactly this number of bytes.
   package static func text(_ bytes: Int) -> String {
     let unit = units.first { bytes != 0 && bytes % (1 << $0.shift) == 0 }
@@ -47,9 +43,9 @@ package func decimalNumber(_ digits: some Collection<UInt8>) -> Int? {
   guard !digits.isEmpty else { return nil }
   var number = 0
   for digit in digits {
-    guard digit >= UInt8(ascii: "0"), digit <= UInt8(ascii: "9") else { return nil }
+    guard let value = decimalValue(digit) else { return nil }
     let (tenfold, overflow) = number.multipliedReportingOverflow(by: 10)
-    let (sum, carry) = tenfold.addingReportingOverflow(Int(digit - UInt8(ascii: "0")))
+    let (sum, carry) = tenfold.addingReportingOverflow(value)
     if overflow || carry { return nil }
     number = sum
   }
@@ -96,7 +92,7 @@ package enum DurationText {
   /// Removes one `number unit` and the blanks around it, and returns its microseconds.
   private static func nextPart(of rest: inout Substring.UTF8View) -> Int? {
     skipBlanks(&rest)
-    let digits = takePart(from: &rest) { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }
+    let digits = takePart(from: &rest) { decimalValue($0) != nil }
     skipBlanks(&rest)
     let letters = takePart(from: &rest) { $0 >= UInt8(ascii: "a") && $0 <= UInt8(ascii: "z") }
     skipBlanks(&rest)
@@ -115,7 +111,7 @@ package enum DurationText {
     return taken
   }
 
-  private static func skipBlanks(_ rest: inout Substring.UTF8View) {
-    rest = rest.drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
-  }
+  private static func skipBlanks(_ rest: inout Substring.UTF8View) { rest = rest.drop(while: isBlank) }
 }
+
+private func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }

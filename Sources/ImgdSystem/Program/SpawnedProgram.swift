@@ -26,11 +26,9 @@ package final class SpawnedProgram: Sendable {
   /// Starts a program with a channel; for its parent-death signal, the calling thread is the parent.
   package init(_ path: String, _ arguments: [String], channel: borrowing FileDescriptor) throws(SystemFailure) {
     var pid: pid_t = 0
-    let number = unsafe withCStrings([path] + arguments) { list in unsafe linux_spawn(path, list, channel.number, &pid)
-    }
-    guard number >= 0 else { throw SystemFailure("start", path) }
+    let number = unsafe withCStrings([path] + arguments) { unsafe linux_spawn(path, $0, channel.number, &pid) }
+    process = try FileDescriptor(returned: number, by: "start", path)
     self.pid = pid
-    process = FileDescriptor(owning: number)
   }
 
   deinit {

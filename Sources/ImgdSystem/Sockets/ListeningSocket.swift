@@ -78,13 +78,11 @@ package final class LoopbackListener {
 
   /// Binds an address of 127.0.0.0/8 or `::1`, and listens; port 0 for a free one.
   package init(address: String, port: Int) throws(ListenProblem) {
-    // The address is a C string for the length of the calls.
     guard unsafe linux_is_loopback(address) == 1 else { throw .notLoopback(address: address) }
     let number = unsafe linux_listen_loopback(address, CInt(clamping: port))
-    guard number >= 0 else { throw .system(SystemFailure("listen", "\(address) port \(port)")) }
-    do throws(SystemFailure) { socket = try ListeningSocket(FileDescriptor(owning: number)) } catch {
-      throw .system(error)
-    }
+    do throws(SystemFailure) {
+      socket = try ListeningSocket(FileDescriptor(returned: number, by: "listen", "\(address) port \(port)"))
+    } catch { throw .system(error) }
     self.port = Int(linux_listening_port(number))
     isInherited = false
   }

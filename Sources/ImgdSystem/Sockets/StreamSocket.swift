@@ -78,14 +78,11 @@ package struct PeerCredentials: Sendable, Equatable {
     guard unsafe linux_peer(socket.descriptor.number, &pid, &uid, &gid) == 0 else {
       throw SystemFailure("getsockopt SO_PEERCRED")
     }
-    self.pid = pid
-    self.uid = uid
-    self.gid = gid
+    self.init(pid: pid, uid: uid, gid: gid)
   }
 }
 
-/// The client's end of a Unix stream connection: descriptors may arrive with the bytes, and only
-/// `wait` waits.
+/// The client's end of a Unix stream connection: descriptors may arrive with the bytes, and only `wait` waits.
 package struct ClientSocket: ~Copyable {
   private let stream: StreamSocket
 
@@ -95,9 +92,7 @@ package struct ClientSocket: ~Copyable {
   /// Connects; if the daemon has too many connections to accept, it waits, or fails if it may not wait.
   package init(path: String, mayWait: Bool = true) throws(SystemFailure) {
     let number = mayWait ? socket(AF_UNIX, Self.waiting, 0) : linux_unix_socket()
-    guard number >= 0 else { throw SystemFailure("socket") }
-    let descriptor = FileDescriptor(owning: number)
-    // The path is a C string for the length of the call.
+    let descriptor = try FileDescriptor(returned: number, by: "socket")
     guard unsafe linux_connect_unix(number, path) == 0 else { throw SystemFailure("connect", path) }
     guard linux_set_nonblocking(number) == 0 else { throw SystemFailure("fcntl", path) }
     stream = StreamSocket(descriptor)
@@ -140,8 +135,7 @@ package struct ClientSocket: ~Copyable {
   /// Announces that no more requests will come; answers still arrive.
   package func endSending() { shutdown(stream.descriptor.number, CInt(SHUT_WR)) }
 
-  /// Waits until there is something to read, or, if wanted, room to write; false when the deadline
-  /// passes first.
+  /// Waits until there is something to read, or, if wanted, room to write; false when the deadline passes first.
   package func wait(forRoom: Bool, until deadline: Instant?) throws(SystemFailure) -> Bool {
     var interest = pollfd(fd: stream.descriptor.number, events: Int16(POLLIN | (forRoom ? POLLOUT : 0)), revents: 0)
     while true {
@@ -154,10 +148,9 @@ package struct ClientSocket: ~Copyable {
   }
 }
 
-/// Bytes on their way to a peer, and the descriptors that are attached to some of them.
-///
-/// Writers append to `bytes`. A descriptor is attached to the byte that is appended next, and is sent
-/// in a `sendmsg` that begins with that byte and ends before the next byte with a descriptor.
+/// Bytes on their way to a peer, and the descriptors that are attached to some of them. Writers append to `bytes`. A
+/// descriptor is attached to the byte that is appended next, and is sent in a `sendmsg` that begins with that byte
+/// and ends before the next byte with a descriptor.
 package struct Outbox: ~Copyable {
   private final class AttachedDescriptor {
     let descriptor: FileDescriptor

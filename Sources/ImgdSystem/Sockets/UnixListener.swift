@@ -36,7 +36,7 @@ package enum ListenProblem: Error, CustomStringConvertible {
     case .pathTooLong(let path, let limit):
       "the socket path \(path) has \(path.utf8.count) bytes; Linux takes at most \(limit)"
     case .noPlace(let path):
-      "no socket can be made at \(path): create its directories, " + "or give another path with --socket"
+      "no socket can be made at \(path): create its directories, or give another path with --socket"
     case .exposed(let directory, let reason): "the socket's directory \(directory) \(reason)"
     case .notListening(let descriptor):
       "the inherited descriptor \(descriptor) is not a listening Unix stream socket; "
@@ -72,9 +72,7 @@ package final class UnixListener {
     try Self.prepareDirectory(of: path)
     do throws(SystemFailure) {
       lock = try FileDescriptor(opening: path + ".lock", O_RDWR | O_CREAT | O_NOFOLLOW)
-    } catch {
-      throw .system(error)
-    }
+    } catch { throw .system(error) }
     guard linux_lock_exclusive(lock.number) == 0 else {
       throw errno == EWOULDBLOCK ? .taken(path: path) : .system(SystemFailure("flock", path))
     }
@@ -115,8 +113,6 @@ package final class UnixListener {
   }
 
   package var number: CInt { socket.number }
-
-  // MARK: Accepting
 
   /// Takes the next client out of the queue, without waiting.
   package func accept() -> ListeningSocket.Arrival { socket.accept() }
@@ -168,12 +164,9 @@ package final class UnixListener {
   }
 
   private static func bind(_ path: String) throws(SystemFailure) -> FileDescriptor {
-    let number = linux_unix_socket()
-    guard number >= 0 else { throw SystemFailure("socket") }
-    let socket = FileDescriptor(owning: number)
-    // The file gets the mode that the socket has when it is bound, less the mask. It is never changed by
-    // its path, which may lead elsewhere by then. At this time there are no other threads to mind the
-    // mask.
+    let socket = try FileDescriptor(returned: linux_unix_socket(), by: "socket")
+    // The file gets the mode that the socket has when it is bound, less the mask. It is never changed by its path,
+    // which may lead elsewhere by then. At this time there are no other threads to mind the mask.
     guard fchmod(socket.number, 0o660) == 0 else { throw SystemFailure("fchmod", path) }
     let mask = umask(0)
     let outcome = unsafe linux_bind_unix(socket.number, path)
@@ -185,17 +178,15 @@ package final class UnixListener {
   }
 }
 
-// Anyone who may write to a socket's directory can put another file in the socket's place, between any two
-// calls: a client would speak to another's daemon, and what the daemon does to the path would be done to
-// another's file. So the directory must belong to the daemon's user or to root, and nobody else may
-// write to it. A sticky directory such as /tmp is good enough: there everybody can make files, but only
-// their owner can remove or rename them.
+// Anyone who may write to a socket's directory can put another file in the socket's place, between any two calls: a
+// client would speak to another's daemon, and what the daemon does to the path would be done to another's file. So
+// the directory must belong to the daemon's user or to root, and nobody else may write to it. A sticky directory such
+// as /tmp is good enough: there everybody can make files, but only their owner can remove or rename them.
 
 /// The directory in which a socket is made.
 struct SocketDirectory {
   let path: String
 
-  /// The directory of the socket at `path`.
   init(of path: String) {
     let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
     switch slash {

@@ -41,24 +41,13 @@ internal import ImgdSystem
     watches.removeAll()
   }
 
-  /// Sets how many idle connections are kept.
   func keepConnections(_ count: Int) { unsafe curl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, max(count, 1)) }
 
   func add(_ exchange: Exchange) {
-    unsafe curl_easy_set_context(
-      exchange.easy.pointer, CURLOPT_CLOSESOCKETDATA, Unmanaged.passUnretained(self).toOpaque())
+    exchange.easy.set(CURLOPT_CLOSESOCKETDATA, context: self)
     unsafe curl_easy_on_close(exchange.easy.pointer, socketIsClosing)
     unsafe curl_multi_add_handle(multi, exchange.easy.pointer)
-    startAddedHandles()
-  }
-
-  /// Removes the handle; an unfinished one loses its connection.
-  func remove(_ exchange: Exchange) { unsafe curl_multi_remove_handle(multi, exchange.easy.pointer) }
-
-  // MARK: Calling curl
-
-  /// curl starts added handles when it is called; one call suffices for all handles of a tick.
-  private func startAddedHandles() {
+    // curl starts added handles when it is called; one call suffices for all handles of a tick.
     guard !isStartDue else { return }
     isStartDue = true
     loop.atTickEnd { [unowned self] in
@@ -66,6 +55,11 @@ internal import ImgdSystem
       call(CURL_SOCKET_TIMEOUT, 0)
     }
   }
+
+  /// Removes the handle; an unfinished one loses its connection.
+  func remove(_ exchange: Exchange) { unsafe curl_multi_remove_handle(multi, exchange.easy.pointer) }
+
+  // MARK: Calling curl
 
   private func call(_ socket: CInt, _ events: CInt) {
     // Registered before curl's callbacks register for the end of the tick: when theirs run, the
@@ -89,8 +83,14 @@ internal import ImgdSystem
 
   // MARK: Requests from curl
 
-  fileprivate func setInterest(_ interest: Interest?, in socket: CInt, isNew: Bool) {
-    guard let interest else { return forget(socket) }
+  fileprivate func setInterest(_ what: CInt, in socket: CInt, isNew: Bool) {
+    let interest: Interest
+    switch what {
+    case CURL_POLL_IN: interest = .read
+    case CURL_POLL_OUT: interest = .write
+    case CURL_POLL_INOUT: interest = [.read, .write]
+    default: return forget(socket)
+    }
     if !isNew, let watch = watches[socket] { return watch.interest = interest }
     forget(socket)
     // Any pointer: it only marks the socket as known.
@@ -126,22 +126,12 @@ extension Readiness {
   }
 }
 
-extension Interest {
-  fileprivate init?(curlPoll what: CInt) {
-    switch what {
-    case CURL_POLL_IN: self = .read
-    case CURL_POLL_OUT: self = .write
-    case CURL_POLL_INOUT: self = [.read, .write]
-    default: return nil
-    }
-  }
-}
-
 // MARK: curl's callbacks
 
-private func multi(_ context: UnsafeMutableRawPointer?) -> CurlMulti? {
+/// The object that a callback was given as its context.
+func object<Object: AnyObject>(_ context: UnsafeMutableRawPointer?, _ type: Object.Type) -> Object? {
   guard let context = unsafe context else { return nil }
-  return unsafe Unmanaged<CurlMulti>.fromOpaque(context).takeUnretainedValue()
+  return unsafe Unmanaged<Object>.fromOpaque(context).takeUnretainedValue()
 }
 
 /// `mark` is nil for a socket that curl reports for the first time.
@@ -149,22 +139,21 @@ private func socketInterestChanged(
   _ easy: UnsafeMutableRawPointer?, _ socket: curl_socket_t, _ what: CInt, _ context: UnsafeMutableRawPointer?,
   _ mark: UnsafeMutableRawPointer?
 ) -> CInt {
-  unsafe multi(context)?.setInterest(Interest(curlPoll: what), in: socket, isNew: mark == nil)
+  unsafe object(context, CurlMulti.self)?.setInterest(what, in: socket, isNew: mark == nil)
   return 0
 }
 
 private func timerChanged(_ handle: UnsafeMutableRawPointer?, _ delay: Int, _ context: UnsafeMutableRawPointer?) -> CInt
 {
-  unsafe multi(context)?.wake(afterMilliseconds: delay)
+  unsafe object(context, CurlMulti.self)?.wake(afterMilliseconds: delay)
   return 0
 }
 
 private func socketIsClosing(_ context: UnsafeMutableRawPointer?, _ socket: curl_socket_t) -> CInt {
-  unsafe multi(context)?.socketCloses(socket)
+  unsafe object(context, CurlMulti.self)?.socketCloses(socket)
   return Glibc.close(socket)
 }
 
-/// One of curl's transfer handles.
 @safe final class EasyHandle {
   // Valid from init to deinit; curl's own state is only used on the transfer thread.
   let pointer: UnsafeMutableRawPointer
@@ -184,7 +173,6 @@ private func socketIsClosing(_ context: UnsafeMutableRawPointer?, _ socket: curl
     unsafe errors.deallocate()
   }
 
-  /// Clears all options and callback pointers.
   func reset() {
     unsafe curl_easy_reset(pointer)
     freeLists()
@@ -195,16 +183,12 @@ private func socketIsClosing(_ context: UnsafeMutableRawPointer?, _ socket: curl
   func set(_ option: CURLoption, _ value: Int) { unsafe curl_easy_set_long(pointer, option, value) }
 
   /// nil clears an option that has a default.
-  func set(_ option: CURLoption, _ value: String?) {
-    guard let value else { return _ = unsafe curl_easy_set_string(pointer, option, nil) }
-    unsafe curl_easy_set_string(pointer, option, value)
-  }
+  func set(_ option: CURLoption, _ value: String?) { unsafe curl_easy_set_string(pointer, option, value) }
 
   func set(_ option: CURLoption, context object: AnyObject) {
     unsafe curl_easy_set_context(pointer, option, Unmanaged.passUnretained(object).toOpaque())
   }
 
-  /// Sets an option that is a list of lines.
   func set(_ option: CURLoption, lines: [String]) {
     var list: UnsafeMutablePointer<curl_slist>?
     for line in lines { unsafe list = unsafe curl_slist_append(list, line) }
@@ -223,7 +207,6 @@ private func socketIsClosing(_ context: UnsafeMutableRawPointer?, _ socket: curl
     }
   }
 
-  /// The length that the origin announced for the body.
   var expectedLength: Int? {
     let length = unsafe curl_easy_expected_length(pointer)
     return length >= 0 ? Int(length) : nil

@@ -34,11 +34,9 @@ final class PartialBody {
 
   var count: Int { bytes.count }
 
-  /// The request headers for the rest.
   var headers: [HeaderField] { [HeaderField("Range", "bytes=\(count)-"), HeaderField("If-Range", validator.text)] }
 
-  /// Whether it may be kept for another transfer: a response that may not be stored may not be kept
-  /// here either.
+  /// Whether it may be kept for another transfer: a response that may not be stored may not be kept here either.
   var mayBeStored: Bool {
     let directives = head.list("cache-control")
     return !directives.contains { $0 == "no-store" || $0 == "private" || $0.hasPrefix("private=") }
@@ -55,9 +53,7 @@ final class PartialBody {
   }
 }
 
-/// Identifies one version of a body, byte for byte (RFC 9110, section 8.8.1).
-///
-/// Only with such a validator may the parts of two responses be joined.
+/// Identifies one version of a body (RFC 9110, section 8.8.1). Only with it may parts of two responses be joined.
 struct StrongValidator: Equatable {
   /// As the origin wrote it, for `If-Range`.
   let text: String
@@ -67,8 +63,7 @@ struct StrongValidator: Equatable {
   /// little. So a date is trusted only when the file has not changed for this many seconds.
   private static let mostRecent: Int = 60
 
-  /// nil when the response has none. A date does not replace a weak tag: a client that has a tag must
-  /// not use the date.
+  /// nil when the response has none. A client that has a tag, even a weak one, must not use the date.
   init?(of head: HeadCollector) {
     if let tag = head.first("etag") {
       guard Self.isStrong(tag: tag) else { return nil }
@@ -106,9 +101,7 @@ struct StrongValidator: Equatable {
   }
 }
 
-/// The `Content-Range` of a 206: `bytes 600-999/1000`.
-///
-/// A range without a total (`*`) is refused: the end of the body would be unknown.
+/// The `Content-Range` of a 206: `bytes 600-999/1000`. Without a total (`*`) the end of the body would be unknown.
 struct ContentRange: Equatable {
   let first: Int
   let last: Int
@@ -146,36 +139,26 @@ struct PartialKey: Hashable {
   let headers: [HeaderField]
 }
 
-/// Partial bodies that wait to be continued by another transfer.
-///
-/// They are limited in number, size and age. There is no timer: old ones are removed at the next use.
+/// Bodies that wait to be continued, limited in number, size and age: old ones are removed at the next use.
 struct PartialBodies {
   static let most = 64
   static let mostBytes = 32 << 20
   static let longestWait = Duration.seconds(600)
 
-  private struct Entry {
-    let key: PartialKey
-    let body: PartialBody
-    let since: Instant
-  }
-
   /// The oldest first.
-  private var entries: [Entry] = []
+  private var entries: [(key: PartialKey, body: PartialBody, since: Instant)] = []
   private(set) var bytes = 0
 
   var count: Int { entries.count }
 
-  /// Keeps a partial body, replacing the one under the same key.
   mutating func add(_ body: PartialBody, for key: PartialKey, at now: Instant) {
     _ = takeBody(of: key, at: now)
     guard body.count <= Self.mostBytes, body.mayBeStored else { return }
-    entries.append(Entry(key: key, body: body, since: now))
+    entries.append((key, body, now))
     bytes += body.count
     while entries.count > Self.most || bytes > Self.mostBytes { remove(at: 0) }
   }
 
-  /// Removes and returns a partial body.
   mutating func takeBody(of key: PartialKey, at now: Instant) -> PartialBody? {
     while let oldest = entries.first, now - oldest.since > Self.longestWait { remove(at: 0) }
     return entries.firstIndex { $0.key == key }.map { remove(at: $0) }

@@ -17,16 +17,17 @@ struct RetryPolicy {
 
   init(most: Int) { self.most = most }
 
-  /// The pause before the next attempt, or nil when the failure is final.
-  ///
-  /// A long `Retry-After` of the origin makes it final: the caller knows better what to do meanwhile.
-  /// A body that breaks off is fetched again from its start only once: the second time it is no accident.
-  /// An attempt that `gained` bytes that the next one can continue is always worth another.
+  /// The pause before the next attempt, or nil when the failure is final. A long `Retry-After` makes it final: the
+  /// caller knows better what to do meanwhile. A body that breaks off is fetched again from its start only once: the
+  /// second time it is no accident. An attempt that `gained` bytes for the next one is always worth another.
   mutating func pause(
     after failure: TransferFailure, rest: Duration, gained: Bool = false, jitter: Double = .random(in: 0.5...1.5)
   ) -> Duration? {
     guard failure.isTransient || gained, made < most else { return nil }
     guard failure.kind != .truncated || gained || !hasRefetched else { return nil }
+    // Doubles with each attempt, to spare an overloaded origin. Six doublings are already beyond the limit for all
+    // pauses; more could overflow.
+    let backoff = Self.firstPause * (1 << min(made, 6))
     let pause = failure.retryAfter ?? backoff * jitter
     guard failure.retryAfter ?? .zero <= Self.longestRetryAfter, paused + pause <= Self.longestPauses, pause < rest
     else { return nil }
@@ -34,12 +35,6 @@ struct RetryPolicy {
     paused += pause
     hasRefetched = hasRefetched || failure.kind == .truncated && !gained
     return pause
-  }
-
-  /// Doubles with each attempt, to spare an overloaded origin.
-  private var backoff: Duration {
-    // Six doublings are already beyond the limit for all pauses; more could overflow.
-    Self.firstPause * (1 << min(made, 6))
   }
 }
 

@@ -47,9 +47,7 @@ final class Transfer {
   private var exchange: Exchange?
   private var deadline: Timer?
   private var pause: Timer?
-  /// When the last report was due.
   private var reportedAt: Instant?
-  /// Whether the head has been reported.
   private var hasHead = false
 
   init(_ order: TransferOrder, settings: TransferSettings, table: TransferTable) {
@@ -164,7 +162,7 @@ final class Transfer {
 
   func exchangeEnded(_ code: CURLcode) {
     guard let exchange else { return }
-    let verdict = exchange.verdict(code, isConditional: order.isConditional)
+    let verdict = ExchangeReview(exchange: exchange, code: code).verdict(isConditional: order.isConditional)
     if order.isResumable, verdict.leavesPartial { partial = exchange.takePartial() }
     release(exchange)
     hold(partial?.count ?? 0)
@@ -210,16 +208,12 @@ final class Transfer {
     question = table.names.find(name, for: order.uid) { [unowned self] answer in
       waitedForName += table.loop.now - begun
       stopLookup()
-      found(answer, for: name)
-    }
-  }
-
-  private func found(_ answer: NameAnswer, for name: String) {
-    switch answer {
-    case .addresses: send()
-    case .unknown: finish(.failed(TransferFailure(.dns, "the name \(name) has no address")))
-    case .failed(let reason): finish(.failed(TransferFailure(.dns, "the name \(name) cannot be looked up: \(reason)")))
-    case .shortage(let reason): finish(.failed(TransferFailure(.unavailable, "\(name) cannot be looked up: \(reason)")))
+      switch answer {
+      case .addresses: send()
+      case .unknown: finish(.failed(TransferFailure(.dns, "the name \(name) has no address")))
+      case .failed(let why): finish(.failed(TransferFailure(.dns, "the name \(name) cannot be looked up: \(why)")))
+      case .shortage(let why): finish(.failed(TransferFailure(.unavailable, "\(name) cannot be looked up: \(why)")))
+      }
     }
   }
 
@@ -234,11 +228,9 @@ final class Transfer {
 
   private func deliver(_ exchange: Exchange) {
     do throws(SystemFailure) {
-      let payload = try exchange.takeBody()
-      let head = exchange.head.head
       let result = TransferResult(
-        payload: payload, head: head, retries: retry.made, resumedFrom: exchange.resumedFrom,
-        expected: exchange.expected)
+        payload: try exchange.takeBody(), head: exchange.head.head, retries: retry.made,
+        resumedFrom: exchange.resumedFrom, expected: exchange.expected)
       finish(.received(result))
     } catch { finish(.failed(TransferFailure(.unavailable, "no room for the body: \(error)"))) }
   }
@@ -249,11 +241,10 @@ final class Transfer {
       let url = exchange.request.url
       let target = try url.following(location)
       let address = exchange.addresses.connected ?? IPAddress(url.host)
-      finish(
-        .redirected(
-          TransferRedirect(
-            head: exchange.head.head, target: target.text, isFromPublicAddress: address?.isPublic ?? true,
-            retries: retry.made)))
+      let redirect = TransferRedirect(
+        head: exchange.head.head, target: target.text, isFromPublicAddress: address?.isPublic ?? true,
+        retries: retry.made)
+      finish(.redirected(redirect))
     } catch { finish(.failed(error)) }
   }
 
@@ -282,10 +273,8 @@ final class Transfer {
 
   // MARK: Reports
 
-  /// `start` is the number of bytes kept from before, whose growth has been reported already.
-  ///
-  /// The head is reported at the end of the tick, unless something was kept: a small picture is
-  /// complete by then, and its outcome tells everything.
+  /// `start` is the number of bytes kept from before, whose growth has been reported already. The head is reported at
+  /// the end of the tick, unless something was kept: a small picture is complete by then.
   func headArrived(expected: Int?, at start: Int) {
     hold(start)
     reportedAt = table.loop.now

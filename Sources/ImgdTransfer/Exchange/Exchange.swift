@@ -12,7 +12,6 @@ import Glibc
 internal import ImgdSystem
 
 final class Exchange {
-  /// The reason why the exchange was stopped before its end.
   enum Stop {
     /// The head already says that the body is too long.
     case announcedTooLong(Int)
@@ -24,19 +23,24 @@ final class Exchange {
     case needsAddress
     case noRoom(SystemFailure)
     case idle
-    /// The response does not continue the partial body.
     case doesNotFit
     case badHead(HeadCollector.Problem)
+
+    /// Whether the body received so far cannot be used.
+    fileprivate var isAboutBody: Bool {
+      switch self {
+      case .announcedTooLong, .grewTooLong, .noRoom, .doesNotFit, .badHead: true
+      case .skippedEnough, .refusedAddress, .needsAddress, .idle: false
+      }
+    }
   }
 
   /// How much of an unused body is read so that the connection can be kept.
   private static let mostSkipped = 64 * 1024
-  /// The largest head that an idle handle may hold.
   private static let mostKeptHead = 4 * 1024
 
   let request: ExchangeRequest
   let easy: EasyHandle
-  /// The most bytes that the body may have.
   var maxBytes: Int
   private unowned let transfer: Transfer
   private let loop: EventLoop
@@ -45,19 +49,17 @@ final class Exchange {
   private(set) var stop: Stop?
   /// The bytes of the body so far, those of earlier exchanges included.
   private(set) var received = 0
-  /// How many of them come from earlier exchanges.
   private(set) var resumedFrom = 0
   private(set) var expected: Int?
   private(set) var addresses: AddressFilter
   /// The body to continue, until the origin has answered with a body.
   private(set) var partial: PartialBody?
-  /// The end of the range that the origin has announced.
   private var rangeEnd: Int?
   private var body = PayloadWriter()
   private var skipped = 0
   private var lastActivity: Instant
   private var idleTimer: Timer?
-  private let phase: PhaseCell
+  let phase: PhaseCell
 
   init(
     _ request: ExchangeRequest, on easy: EasyHandle, for transfer: Transfer, maxBytes: Int,
@@ -73,7 +75,7 @@ final class Exchange {
     lastActivity = loop.now
     addresses = AddressFilter(
       rule: request.settings.addressRule, afterPublic: request.afterPublic, isProxied: request.settings.proxy != nil)
-    ExchangeSetup(easy: easy, request: request).apply(for: self)
+    configure()
   }
 
   /// Whether curl's handle may serve another exchange. Until then it keeps the lines of this one's head
@@ -102,24 +104,18 @@ final class Exchange {
   /// Tells the transfer that curl has finished the exchange; not to be called from a callback.
   func ended(_ code: CURLcode) { transfer.exchangeEnded(code) }
 
-  /// How the exchange went, after curl has finished it with `code`.
-  func verdict(_ code: CURLcode, isConditional: Bool) -> ExchangeVerdict {
-    ExchangeReview(
-      request: request, addresses: addresses, code: code, complaint: easy.complaint, stop: stop, head: head,
-      received: received, resumedFrom: resumedFrom, expected: expected, maxBytes: maxBytes, phase: phase.phase,
-      isContinuing: partial != nil
-    ).verdict(isConditional: isConditional)
-  }
-
   // MARK: Callbacks from curl
+
+  /// Makes curl stop, as the answer of a callback.
+  private func refuse(_ reason: Stop) -> Bool {
+    stop = reason
+    return false
+  }
 
   func takeHeadLine(_ line: Span<UInt8>) -> Bool {
     lastActivity = loop.now
     let isEnd = head.add(line)
-    if let problem = head.problem {
-      stop = .badHead(problem)
-      return false
-    }
+    if let problem = head.problem { return refuse(.badHead(problem)) }
     guard isEnd else { return true }
     phase.enter(.body)
     if head.status == 206, let partial { return resume(partial) }
@@ -128,26 +124,18 @@ final class Exchange {
 
   private func start() -> Bool {
     let announced = easy.expectedLength
-    if let announced, announced > maxBytes {
-      stop = .announcedTooLong(announced)
-      return false
-    }
+    if let announced, announced > maxBytes { return refuse(.announcedTooLong(announced)) }
     partial = nil
-    expected = isDecoding ? nil : announced
+    let coding = head.first("content-encoding")?.lowercased() ?? "identity"
+    expected = request.decodes && coding != "identity" ? nil : announced
     if let expected { body.expect(expected) }
     transfer.headArrived(expected: expected, at: 0)
     return true
   }
 
   private func resume(_ partial: PartialBody) -> Bool {
-    guard let range = partial.range(addedBy: head, length: easy.expectedLength) else {
-      stop = .doesNotFit
-      return false
-    }
-    guard range.total <= maxBytes else {
-      stop = .announcedTooLong(range.total)
-      return false
-    }
+    guard let range = partial.range(addedBy: head, length: easy.expectedLength) else { return refuse(.doesNotFit) }
+    guard range.total <= maxBytes else { return refuse(.announcedTooLong(range.total)) }
     head = head.continuing(partial.head, total: range.total)
     swap(&body, &partial.bytes)
     self.partial = nil
@@ -162,18 +150,9 @@ final class Exchange {
   func takeBodyPart(_ part: UnsafeRawBufferPointer) -> Bool {
     lastActivity = loop.now
     guard head.isSuccess else { return skip(part.count) }
-    if let rangeEnd, part.count > rangeEnd - received {
-      stop = .doesNotFit
-      return false
-    }
-    guard part.count <= maxBytes - received else {
-      stop = .grewTooLong
-      return false
-    }
-    do throws(SystemFailure) { try unsafe body.append(part) } catch {
-      stop = .noRoom(error)
-      return false
-    }
+    if let rangeEnd, part.count > rangeEnd - received { return refuse(.doesNotFit) }
+    guard part.count <= maxBytes - received else { return refuse(.grewTooLong) }
+    do throws(SystemFailure) { try unsafe body.append(part) } catch { return refuse(.noRoom(error)) }
     received += part.count
     transfer.bodyGrew(to: received, expected: expected)
     return true
@@ -181,18 +160,11 @@ final class Exchange {
 
   private func skip(_ count: Int) -> Bool {
     skipped += count
-    guard skipped > Self.mostSkipped else { return true }
-    stop = .skippedEnough
-    return false
+    return skipped <= Self.mostSkipped || refuse(.skippedEnough)
   }
 
-  /// Whether curl may find the address on its own, which it does without waiting if the address is
-  /// written in the URL.
-  func addressIsWanted() -> Bool {
-    guard request.target.name != nil else { return true }
-    stop = .needsAddress
-    return false
-  }
+  /// Whether curl may find the address: it does not have to wait for one that is written in the URL.
+  func addressIsWanted() -> Bool { request.target.name == nil || refuse(.needsAddress) }
 
   func openSocket(_ address: UnsafePointer<curl_sockaddr>) -> CInt? {
     phase.enter(.connect)
@@ -209,10 +181,7 @@ final class Exchange {
 
   /// Called when the connection is ready; the request is sent next, unless the address is refused.
   func requestIsDue(at address: String) -> Bool {
-    guard addresses.mayRequest(from: IPAddress(address)) else {
-      stop = .refusedAddress
-      return false
-    }
+    guard addresses.mayRequest(from: IPAddress(address)) else { return refuse(.refusedAddress) }
     phase.enter(.firstByte)
     lastActivity = loop.now
     watchForIdleness(after: request.settings.idleTimeout)
@@ -233,20 +202,5 @@ final class Exchange {
     guard rest <= .zero else { return watchForIdleness(after: rest) }
     stop = .idle
     ended(CURLE_OPERATION_TIMEDOUT)
-  }
-
-  private var isDecoding: Bool {
-    guard request.decodes, let coding = head.first("content-encoding") else { return false }
-    return coding.lowercased() != "identity"
-  }
-}
-
-extension Exchange.Stop {
-  /// Whether the body received so far cannot be used.
-  fileprivate var isAboutBody: Bool {
-    switch self {
-    case .announcedTooLong, .grewTooLong, .noRoom, .doesNotFit, .badHead: true
-    case .skippedEnough, .refusedAddress, .needsAddress, .idle: false
-    }
   }
 }

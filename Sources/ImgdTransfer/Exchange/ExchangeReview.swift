@@ -1,47 +1,34 @@
 internal import CCurl
 internal import ImgdSystem
 
-/// Decides from the facts of a finished exchange how it went.
 struct ExchangeReview {
-  let request: ExchangeRequest
-  let addresses: AddressFilter
+  let exchange: Exchange
   let code: CURLcode
-  /// curl's own description of its error.
-  let complaint: String
-  let stop: Exchange.Stop?
-  let head: HeadCollector
-  /// The bytes of the body so far, those of earlier exchanges included.
-  let received: Int
-  let resumedFrom: Int
-  let expected: Int?
-  let maxBytes: Int
-  /// The phase in which it ended.
-  let phase: TransferPhase
-  /// Whether an earlier body was to be continued and no body has arrived.
-  let isContinuing: Bool
+
+  private var request: ExchangeRequest { exchange.request }
+  private var addresses: AddressFilter { exchange.addresses }
+  private var head: HeadCollector { exchange.head }
+  private var received: Int { exchange.received }
+  private var expected: Int? { exchange.expected }
+  private var host: String { request.url.host }
+  private var phase: TransferPhase { exchange.phase.phase }
 
   func verdict(isConditional: Bool) -> ExchangeVerdict {
-    if let stop, let verdict = verdict(on: stop) { return verdict }
+    if let stop = exchange.stop, let verdict = verdict(on: stop) { return verdict }
     if isLineTooLong { return .failed(tooLong) }
-    guard head.isComplete else { return .failed(requestFailure.failure) }
+    guard head.isComplete else { return .failed(requestFailure) }
     guard head.isSuccess else { return verdictOnStatus(isConditional: isConditional) }
     switch code {
     // An origin may send less of a range than was requested.
-    case CURLE_OK where resumedFrom > 0 && received < expected ?? 0: return .failed(truncated)
-    case CURLE_OK: return received > 0 && hasContent ? .received : .failed(emptyBody)
+    case CURLE_OK where exchange.resumedFrom > 0 && received < expected ?? 0: return .failed(truncated)
+    // 204 and 205 have no content by definition.
+    case CURLE_OK where received == 0 || head.status == 204 || head.status == 205:
+      return .failed(TransferFailure.answer(head.head, of: host))
+    case CURLE_OK: return .received
     case CURLE_BAD_CONTENT_ENCODING where request.decodes: return .undecodable
     case CURLE_OUT_OF_MEMORY: return .failed(TransferFailure(.unavailable, "out of memory"))
     default: return .failed(truncated)
     }
-  }
-
-  private var host: String { request.url.host }
-
-  /// 204 and 205 have no content by definition.
-  private var hasContent: Bool { head.status != 204 && head.status != 205 }
-
-  private var requestFailure: RequestFailure {
-    RequestFailure(request: request, addresses: addresses, code: code, complaint: complaint, phase: phase)
   }
 
   // MARK: Stopped by imgd
@@ -57,10 +44,13 @@ struct ExchangeReview {
     case .badHead(.contradictoryLengths):
       return .failed(TransferFailure(.badAnswer, "\(host) announces two different lengths for one body"))
     case .refusedAddress where addresses.opened == 0 && !request.avoidsKeptConnections: return .keptConnectionRefused
-    case .refusedAddress: return .failed(requestFailure.blockedAddress)
+    case .refusedAddress: return .failed(blockedAddress)
     case .needsAddress: return .needsAddress
     case .noRoom(let failure): return .failed(TransferFailure(.unavailable, "no room for the body: \(failure)"))
-    case .idle: return head.isComplete && !head.isSuccess ? nil : .failed(idle)
+    case .idle where head.isComplete && !head.isSuccess: return nil
+    case .idle:
+      let limit = request.settings.idleTimeout
+      return .failed(unfinished(.timeout(phase), "\(host) has sent nothing for \(limit)"))
     }
   }
 
@@ -77,16 +67,11 @@ struct ExchangeReview {
 
   private func tooLarge(announced: Int?) -> TransferFailure {
     let size = announced.map { "has \($0) bytes" } ?? "goes on"
-    var failure = TransferFailure(.tooLarge, "the body from \(host) \(size); \(maxBytes) bytes are allowed")
-    failure.limit = maxBytes
+    var failure = TransferFailure(.tooLarge, "the body from \(host) \(size); \(exchange.maxBytes) bytes are allowed")
+    failure.limit = exchange.maxBytes
     failure.expected = announced
     failure.received = received
     return failure
-  }
-
-  private var idle: TransferFailure {
-    let limit = request.settings.idleTimeout
-    return unfinished(.timeout(phase), "\(host) has sent nothing for \(limit)")
   }
 
   // MARK: Answered with another status
@@ -97,20 +82,15 @@ struct ExchangeReview {
       guard let location = head.location, !location.isEmpty else { break }
       return .redirected(to: location)
     case 304 where isConditional: return .confirmed
-    case 416 where isContinuing: return .notContinued
+    // An earlier body was to be continued, and no body has arrived.
+    case 416 where exchange.partial != nil: return .notContinued
     default: break
     }
-    return .failed(status)
-  }
-
-  private var status: TransferFailure {
     var failure = TransferFailure.answer(head.head, of: host)
     failure.retryAfter = RetryAfter.delay(head.first("retry-after"))
     failure.isTransient = TransferFailure.isTransient(status: head.status)
-    return failure
+    return .failed(failure)
   }
-
-  private var emptyBody: TransferFailure { TransferFailure.answer(head.head, of: host) }
 
   private var truncated: TransferFailure {
     let promised = expected.map { " of \($0)" } ?? ""
@@ -125,43 +105,10 @@ struct ExchangeReview {
     failure.received = received
     return failure
   }
-}
 
-/// The result of an exchange, by which the transfer decides how to go on.
-enum ExchangeVerdict {
-  case received
-  /// 304: the condition of the order still holds.
-  case confirmed
-  case redirected(to: String)
-  /// The body is not encoded as its head says, or in an unknown way.
-  case undecodable
-  /// A kept connection leads to a refused address; a new one may lead to another.
-  case keptConnectionRefused
-  /// The name of the host has to be looked up first.
-  case needsAddress
-  /// The partial body cannot be continued: the whole body has to be requested.
-  case notContinued
-  case failed(TransferFailure)
+  // MARK: Not answered
 
-  /// Whether a partial body may remain that another exchange can continue.
-  var leavesPartial: Bool {
-    switch self {
-    case .keptConnectionRefused, .needsAddress, .failed: true
-    case .received, .confirmed, .redirected, .undecodable, .notContinued: false
-    }
-  }
-}
-
-/// Explains why a request has no answer, from curl's code and the addresses that were tried.
-struct RequestFailure {
-  let request: ExchangeRequest
-  let addresses: AddressFilter
-  let code: CURLcode
-  /// curl's own description of its error, which says more than the code; may be empty.
-  let complaint: String
-  let phase: TransferPhase
-
-  var failure: TransferFailure {
+  private var requestFailure: TransferFailure {
     if let shortage = addresses.shortage {
       return TransferFailure(.unavailable, SystemFailure("socket", errno: shortage).description)
     }
@@ -180,15 +127,22 @@ struct RequestFailure {
     case CURLE_SSL_CACERT_BADFILE:
       let file = request.settings.caFile
       return TransferFailure(.tls, "no origin can be verified: imgd cannot read certificates from \(file)")
-    case _ where code.isAboutTLS: return TransferFailure(.tls, "no trusted connection to \(host): \(reason)")
-    case _ where code.isAboutConnection: return connect(code, isTransient: true)
+    case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER,
+      CURLE_SSL_CRL_BADFILE, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_ENGINE_NOTFOUND, CURLE_SSL_ENGINE_SETFAILED,
+      CURLE_SSL_ENGINE_INITFAILED, CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_PINNEDPUBKEYNOTMATCH,
+      CURLE_SSL_SHUTDOWN_FAILED, CURLE_SSL_CLIENTCERT, CURLE_USE_SSL_FAILED:
+      return TransferFailure(.tls, "no trusted connection to \(host): \(reason)")
+    // Refused, reset or ended before a byte of the answer: another attempt may succeed.
+    case CURLE_COULDNT_CONNECT, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE, CURLE_HTTP2,
+      CURLE_HTTP2_STREAM, CURLE_SEND_FAIL_REWIND:
+      return connect(code, isTransient: true)
     case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING, CURLE_PROXY:
       return connect(code, isTransient: false)
     default: return TransferFailure(.internal, "the request to \(host) failed: \(reason)")
     }
   }
 
-  var blockedAddress: TransferFailure {
+  private var blockedAddress: TransferFailure {
     let address = addresses.refused?.description ?? "unknown"
     let when = request.afterPublic ? " after a redirect from a public one" : ""
     var failure = TransferFailure(
@@ -204,30 +158,32 @@ struct RequestFailure {
     return failure
   }
 
-  private var host: String { request.url.host }
-
-  private var reason: String { complaint.isEmpty ? unsafe String(cString: curl_easy_strerror(code)) : complaint }
+  /// curl's own description says more than the code; it may be empty.
+  private var reason: String {
+    let complaint = exchange.easy.complaint
+    return complaint.isEmpty ? unsafe String(cString: curl_easy_strerror(code)) : complaint
+  }
 }
 
-extension CURLcode {
-  fileprivate var isAboutTLS: Bool {
-    switch self {
-    case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER,
-      CURLE_SSL_CRL_BADFILE, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_ENGINE_NOTFOUND, CURLE_SSL_ENGINE_SETFAILED,
-      CURLE_SSL_ENGINE_INITFAILED, CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_PINNEDPUBKEYNOTMATCH,
-      CURLE_SSL_SHUTDOWN_FAILED, CURLE_SSL_CLIENTCERT, CURLE_USE_SSL_FAILED:
-      true
-    default: false
-    }
-  }
+enum ExchangeVerdict {
+  case received
+  /// 304: the condition of the order still holds.
+  case confirmed
+  case redirected(to: String)
+  /// The body is not encoded as its head says, or in an unknown way.
+  case undecodable
+  /// A kept connection leads to a refused address; a new one may lead to another.
+  case keptConnectionRefused
+  case needsAddress
+  /// The partial body cannot be continued: the whole body has to be requested.
+  case notContinued
+  case failed(TransferFailure)
 
-  /// Refused, reset or ended before a byte of the answer: another attempt may succeed.
-  fileprivate var isAboutConnection: Bool {
+  /// Whether a partial body may remain that another exchange can continue.
+  var leavesPartial: Bool {
     switch self {
-    case CURLE_COULDNT_CONNECT, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE, CURLE_HTTP2,
-      CURLE_HTTP2_STREAM, CURLE_SEND_FAIL_REWIND:
-      true
-    default: false
+    case .keptConnectionRefused, .needsAddress, .failed: true
+    case .received, .confirmed, .redirected, .undecodable, .notContinued: false
     }
   }
 }

@@ -1,17 +1,12 @@
 internal import CCurl
 internal import ImgdSystem
 
-/// Sets the options of a curl handle for one exchange.
-struct ExchangeSetup {
-  /// How many seconds curl keeps addresses that it was given: just long enough to use them, because
-  /// curl does not limit their number.
+extension Exchange {
+  /// Seconds for which curl keeps addresses: just long enough to use them, because it does not limit their number.
   private static let addressLifetime = 5
 
-  let easy: EasyHandle
-  let request: ExchangeRequest
-
-  /// Sets every option; curl's callbacks then call `exchange`.
-  func apply(for exchange: Exchange) {
+  /// Sets every option of the curl handle; curl's callbacks then call this exchange.
+  func configure() {
     easy.set(CURLOPT_URL, request.url.text)
     easy.set(CURLOPT_HTTPHEADER, lines: request.headerLines)
     easy.set(CURLOPT_NOSIGNAL, 1)
@@ -23,7 +18,7 @@ struct ExchangeSetup {
     easy.set(CURLOPT_FRESH_CONNECT, request.avoidsKeptConnections ? 1 : 0)
     configureProtocol()
     configureTrust()
-    configureCallbacks(exchange)
+    configureCallbacks()
   }
 
   /// Redirects are not followed here: each of them is an outcome of its transfer.
@@ -42,8 +37,7 @@ struct ExchangeSetup {
     easy.set(CURLOPT_HTTP_CONTENT_DECODING, request.decodes ? 1 : 0)
   }
 
-  /// One file of certificates: a directory of them is read again for every connection, which costs
-  /// twenty times as much.
+  /// One file of certificates: a directory is read again for every connection, which costs twenty times as much.
   private func configureTrust() {
     easy.set(CURLOPT_SSL_VERIFYPEER, 1)
     easy.set(CURLOPT_SSL_VERIFYHOST, 2)
@@ -52,20 +46,18 @@ struct ExchangeSetup {
     easy.set(CURLOPT_CAPATH, nil)
   }
 
-  private func configureCallbacks(_ exchange: Exchange) {
-    easy.set(CURLOPT_PRIVATE, context: exchange)
-    easy.set(CURLOPT_HEADERDATA, context: exchange)
-    easy.set(CURLOPT_WRITEDATA, context: exchange)
-    easy.set(CURLOPT_OPENSOCKETDATA, context: exchange)
-    easy.set(CURLOPT_PREREQDATA, context: exchange)
-    easy.set(CURLOPT_RESOLVER_START_DATA, context: exchange)
-    easy.set(CURLOPT_SSL_CTX_DATA, context: exchange)
+  private func configureCallbacks() {
+    let contexts = [
+      CURLOPT_PRIVATE, CURLOPT_HEADERDATA, CURLOPT_WRITEDATA, CURLOPT_OPENSOCKETDATA, CURLOPT_PREREQDATA,
+      CURLOPT_RESOLVER_START_DATA, CURLOPT_SSL_CTX_DATA,
+    ]
+    for option in contexts { easy.set(option, context: self) }
     unsafe curl_easy_on_head(easy.pointer, headLineArrived)
     unsafe curl_easy_on_body(easy.pointer, bodyPartArrived)
     unsafe curl_easy_on_open(easy.pointer, socketIsWanted)
     unsafe curl_easy_on_request(easy.pointer, connectionIsReady)
-    unsafe curl_easy_on_resolve(easy.pointer, addressIsWanted)
-    unsafe curl_easy_on_tls(easy.pointer, handshakeBegins)
+    unsafe curl_easy_on_resolve(easy.pointer, lookUpIsDue)
+    unsafe curl_easy_on_tls(easy.pointer, handshakeIsDue)
   }
 }
 
@@ -73,16 +65,11 @@ struct ExchangeSetup {
 // Each finds its exchange and calls one method. The pointer is valid because a transfer removes the
 // handle from curl before it frees the exchange.
 
-private func exchange(_ context: UnsafeMutableRawPointer?) -> Exchange? {
-  guard let context = unsafe context else { return nil }
-  return unsafe Unmanaged<Exchange>.fromOpaque(context).takeUnretainedValue()
-}
-
 private func headLineArrived(
   _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
 ) -> Int {
   let line = unsafe UnsafeRawBufferPointer(start: bytes, count: size * count)
-  let continues = unsafe exchange(context)?.takeHeadLine(line.bindMemory(to: UInt8.self).span)
+  let continues = unsafe object(context, Exchange.self)?.takeHeadLine(line.bindMemory(to: UInt8.self).span)
   return continues == true ? size * count : 0
 }
 
@@ -90,7 +77,7 @@ private func bodyPartArrived(
   _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
 ) -> Int {
   let part = unsafe UnsafeRawBufferPointer(start: bytes, count: size * count)
-  let continues = unsafe exchange(context)?.takeBodyPart(part)
+  let continues = unsafe object(context, Exchange.self)?.takeBodyPart(part)
   return continues == true ? size * count : 0
 }
 
@@ -98,18 +85,18 @@ private func socketIsWanted(
   _ context: UnsafeMutableRawPointer?, _ purpose: curlsocktype, _ address: UnsafeMutablePointer<curl_sockaddr>?
 ) -> curl_socket_t {
   guard let address = unsafe address else { return CURL_SOCKET_BAD }
-  return unsafe exchange(context)?.openSocket(address) ?? CURL_SOCKET_BAD
+  return unsafe object(context, Exchange.self)?.openSocket(address) ?? CURL_SOCKET_BAD
 }
 
 /// Called when curl has neither an address of the host nor a connection to it.
-private func addressIsWanted(
+private func lookUpIsDue(
   _ state: UnsafeMutableRawPointer?, _ reserved: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?
-) -> CInt { unsafe exchange(context)?.addressIsWanted() == true ? 0 : 1 }
+) -> CInt { unsafe object(context, Exchange.self)?.addressIsWanted() == true ? 0 : 1 }
 
-private func handshakeBegins(
+private func handshakeIsDue(
   _ easy: UnsafeMutableRawPointer?, _ state: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?
 ) -> CURLcode {
-  unsafe exchange(context)?.handshakeBegins()
+  unsafe object(context, Exchange.self)?.handshakeBegins()
   return CURLE_OK
 }
 
@@ -118,28 +105,23 @@ private func connectionIsReady(
   _ remotePort: CInt, _ localPort: CInt
 ) -> CInt {
   guard let remote = unsafe remote else { return CURL_PREREQFUNC_ABORT }
-  let continues = unsafe exchange(context)?.requestIsDue(at: String(cString: remote))
+  let continues = unsafe object(context, Exchange.self)?.requestIsDue(at: String(cString: remote))
   return continues == true ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
 }
 
-/// Everything that one exchange needs before it begins.
 struct ExchangeRequest {
   let url: TransferURL
   let headers: [HeaderField]
   let settings: TransferSettings
   /// The host that is connected to: the proxy's, if there is one.
   let target: TransferURL
-  /// The addresses of the target, if it has a name that was looked up.
   var addresses: [IPAddress] = []
-  /// The limit for the connection and TLS.
   var connectTimeout: Duration
   /// Whether an earlier hop was to a public address.
   var afterPublic = false
   /// False after the origin has labelled plain bytes as encoded.
   var decodes = true
-  /// Whether to open a new connection even if one is kept.
   var avoidsKeptConnections = false
-  /// The fields that request the rest of a partial body.
   var resuming: [HeaderField] = []
 
   init(url: TransferURL, headers: [HeaderField], settings: TransferSettings) throws(TransferFailure) {
@@ -157,8 +139,7 @@ struct ExchangeRequest {
     return ["+\(target.host):\(target.port):\(list.joined(separator: ","))"]
   }
 
-  /// The header lines in curl's notation: the order's fields, then the engine's unless the order has
-  /// the same. curl would send `Expect` unasked.
+  /// In curl's notation: the order's fields, then the engine's unless the order has the same.
   var headerLines: [String] {
     if headers.isEmpty, resuming.isEmpty { return settings.ownFields.lines }
     let sound = headers.filter { $0.isOneLine }

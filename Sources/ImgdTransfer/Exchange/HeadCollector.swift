@@ -1,14 +1,11 @@
-/// Collects the head of a response from its lines.
-///
-/// A connection may carry several heads before a body (100 Continue, 103 Early Hints): a new status
-/// line starts over. Lines after the head are trailers, which are not used. All of them together are
-/// bounded: curl keeps every line in memory until its handle is used again.
+/// Collects the head of a response from its lines. A connection may carry several heads before a body (100 Continue,
+/// 103 Early Hints): a new status line starts over. Lines after the head are trailers, which are not used. All of
+/// them together are bounded: curl keeps every line in memory until its handle is used again.
 struct HeadCollector {
   /// Enough for every honest origin.
   static let mostBytes = 64 * 1024
   static let mostLines = 200
 
-  /// The reason why the response cannot be used.
   enum Problem {
     case tooLong
     /// Two lengths for one body: where it ends would be a guess (RFC 9112, section 6.3).
@@ -20,18 +17,21 @@ struct HeadCollector {
   private(set) var problem: Problem?
   /// The location that the response redirects to, in ASCII.
   private(set) var location: String?
-  /// The bytes of all lines so far.
   private(set) var bytes = 0
   private var lines = 0
   private var fields: [HeaderField] = []
 
   /// Adds one line, with or without its line end; true when it ends the final head.
   mutating func add(_ line: Span<UInt8>) -> Bool {
-    let end = Self.textEnd(of: line)
-    count(line, isEmpty: end == 0)
+    var end = line.count
+    while end > 0, line[end - 1] == UInt8(ascii: "\n") || line[end - 1] == UInt8(ascii: "\r") { end -= 1 }
+    bytes += line.count
+    if end > 0 { lines += 1 }
+    if bytes > Self.mostBytes || lines > Self.mostLines { problem = .tooLong }
     guard !isComplete, problem == nil else { return false }
     if end == 0 {
-      endHead()
+      isComplete = status >= 200
+      if isComplete, !hasOneLength { problem = .contradictoryLengths }
       return isComplete
     }
     if let status = Self.status(line) {
@@ -42,17 +42,6 @@ struct HeadCollector {
       takeField(line.extracting(0..<end))
     }
     return false
-  }
-
-  private mutating func count(_ line: Span<UInt8>, isEmpty: Bool) {
-    bytes += line.count
-    if !isEmpty { lines += 1 }
-    if bytes > Self.mostBytes || lines > Self.mostLines { problem = .tooLong }
-  }
-
-  private mutating func endHead() {
-    isComplete = status >= 200
-    if isComplete, !hasOneLength { problem = .contradictoryLengths }
   }
 
   /// Whether all lengths are the same. Nearly every head has one.
@@ -67,10 +56,8 @@ struct HeadCollector {
   /// Whether the body is the requested one; redirects and errors carry bodies too.
   var isSuccess: Bool { (200..<300).contains(status) && status != 206 }
 
-  /// The whole head, with the values of repeated fields joined.
   var head: ResponseHead {
-    // Looks at all earlier names instead of hashing each: few heads have more than a dozen, none more
-    // than `mostLines`.
+    // No hashing: few heads have more than a dozen names, none more than `mostLines`.
     var joined: [HeaderField] = []
     joined.reserveCapacity(fields.count)
     for field in fields {
@@ -126,18 +113,10 @@ struct HeadCollector {
     else { return nil }
     return Int(HeaderText(line.extracting(blank + 1..<blank + 4)).text)
   }
-
-  private static func textEnd(of line: Span<UInt8>) -> Int {
-    var end = line.count
-    while end > 0, line[end - 1] == UInt8(ascii: "\n") || line[end - 1] == UInt8(ascii: "\r") { end -= 1 }
-    return end
-  }
 }
 
-/// The bytes of a name or a value in a head, without the blanks around them.
-///
-/// HTTP does not say what bytes beyond ASCII mean. Most are UTF-8; those that are not are read as
-/// Latin-1, in which every byte is a character, so that none is lost.
+/// The bytes of a name or a value in a head, without the blanks around them. Most beyond ASCII are UTF-8; others are
+/// read as Latin-1, in which every byte is a character, so that none is lost.
 struct HeaderText {
   private let bytes: [UInt8]
 

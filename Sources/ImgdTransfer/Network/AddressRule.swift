@@ -36,13 +36,18 @@ package struct AddressRule: Sendable, Equatable {
 
   /// Whether to connect to the address; `afterPublic` when an earlier hop was to a public one.
   package func permits(_ address: IPAddress, afterPublic: Bool) -> Bool {
-    if address.isNever || deny.contains(either: address) { return false }
-    guard address.isPrivate, !allow.contains(either: address) else { return true }
+    if address.isNever || Self.contains(deny, address) { return false }
+    guard address.isPrivate, !Self.contains(allow, address) else { return true }
     switch mode {
     case .direct: return !afterPublic
     case .deny: return false
     case .allow: return true
     }
+  }
+
+  /// A list may name an address in either form, wrapped or unwrapped.
+  private static func contains(_ list: [AddressRange], _ address: IPAddress) -> Bool {
+    list.contains { $0.contains(address) || $0.contains(address.unwrapped) }
   }
 }
 
@@ -57,63 +62,57 @@ extension IPAddress {
 
   package var isPublic: Bool { !isNever && !isPrivate }
 
-  private static let never: [AddressRange] = [
-    AddressRange(known: "0.0.0.0/8"),
-    AddressRange(known: "169.254.0.0/16"),
-    AddressRange(known: "224.0.0.0/4"),
+  private static let never = networks([
+    "0.0.0.0/8", "169.254.0.0/16", "224.0.0.0/4",
     // Class E and the broadcast address.
-    AddressRange(known: "240.0.0.0/4"),
-    AddressRange(known: "::/128"),
-    AddressRange(known: "fe80::/10"),
-    AddressRange(known: "ff00::/8"),
-  ]
+    "240.0.0.0/4", "::/128", "fe80::/10", "ff00::/8",
+  ])
 
-  private static let privateUse: [AddressRange] = [
-    AddressRange(known: "10.0.0.0/8"),
+  private static let privateUse = networks([
+    "10.0.0.0/8",
     // Between a provider and its customers (RFC 6598).
-    AddressRange(known: "100.64.0.0/10"), AddressRange(known: "127.0.0.0/8"), AddressRange(known: "172.16.0.0/12"),
+    "100.64.0.0/10", "127.0.0.0/8", "172.16.0.0/12",
     // For protocols (RFC 6890).
-    AddressRange(known: "192.0.0.0/24"),
+    "192.0.0.0/24",
     // For documentation (RFC 5737).
-    AddressRange(known: "192.0.2.0/24"), AddressRange(known: "198.51.100.0/24"), AddressRange(known: "203.0.113.0/24"),
+    "192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24",
     // The nearest relay of 6to4, deprecated (RFC 7526).
-    AddressRange(known: "192.88.99.0/24"), AddressRange(known: "192.168.0.0/16"),
+    "192.88.99.0/24", "192.168.0.0/16",
     // For benchmarks of network devices (RFC 2544).
-    AddressRange(known: "198.18.0.0/15"),
+    "198.18.0.0/15",
     // Loopback, NAT64 of the local network (RFC 8215), whose targets are unknown, and reserved addresses.
-    AddressRange(known: "::/8"),
+    "::/8",
     // Addresses that discard everything, and dummies (RFC 6666, RFC 9780).
-    AddressRange(known: "100::/32"),
+    "100::/32",
     // For protocols (RFC 2928), such as Teredo, which wraps obfuscated addresses, and for benchmarks.
-    AddressRange(known: "2001::/23"),
+    "2001::/23",
     // For documentation (RFC 3849, RFC 9637).
-    AddressRange(known: "2001:db8::/32"), AddressRange(known: "3fff::/20"),
+    "2001:db8::/32", "3fff::/20",
     // Identifiers of segments in segment routing (RFC 9602).
-    AddressRange(known: "5f00::/16"), AddressRange(known: "fc00::/7"),
+    "5f00::/16", "fc00::/7",
     // Site-local, the predecessor of fc00::/7 (RFC 3879).
-    AddressRange(known: "fec0::/10"),
-  ]
+    "fec0::/10",
+  ])
 
   /// The addresses within the networks for protocols that are reachable from everywhere.
-  private static let reachable: [AddressRange] = [
+  private static let reachable = networks([
     // The nearest server that forwards ports or relays (RFC 7723, RFC 8155).
-    AddressRange(known: "192.0.0.9/32"), AddressRange(known: "192.0.0.10/32"), AddressRange(known: "2001:1::1/128"),
-    AddressRange(known: "2001:1::2/128"),
+    "192.0.0.9/32", "192.0.0.10/32", "2001:1::1/128", "2001:1::2/128",
     // The nearest server for registrations of services (RFC 9665).
-    AddressRange(known: "2001:1::3/128"),
+    "2001:1::3/128",
     // Automatic multicast tunnelling (RFC 7450).
-    AddressRange(known: "2001:3::/32"),
+    "2001:3::/32",
     // The servers that answer for names of private addresses (RFC 7535).
-    AddressRange(known: "2001:4:112::/48"),
+    "2001:4:112::/48",
     // Hashes of keys, and identifiers of drones (RFC 7343, RFC 9374).
-    AddressRange(known: "2001:20::/28"), AddressRange(known: "2001:30::/28"),
-  ]
-}
+    "2001:20::/28", "2001:30::/28",
+  ])
 
-extension [AddressRange] {
-  /// A list may name an address in either form, wrapped or unwrapped.
-  fileprivate func contains(either address: IPAddress) -> Bool {
-    contains { $0.contains(address) || $0.contains(address.unwrapped) }
+  private static func networks(_ texts: [String]) -> [AddressRange] {
+    texts.map { text in
+      guard let range = AddressRange(text) else { preconditionFailure("\(text) is a network") }
+      return range
+    }
   }
 }
 
@@ -127,20 +126,12 @@ package struct AddressRange: Hashable, Sendable {
     let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
     guard let base = IPAddress(String(parts[0])) else { return nil }
     self.base = base
-    guard parts.count == 2 else {
-      prefix = base.width
-      return
-    }
-    guard let prefix = Self.prefix(parts[1], atMost: base.width) else { return nil }
-    self.prefix = prefix
-  }
-
-  /// Only digits: `Int` would accept a sign.
-  private static func prefix(_ text: Substring, atMost most: Int) -> Int? {
-    guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let prefix = Int(text), prefix <= most else {
+    let text = parts.count == 2 ? parts[1] : "\(base.width)"
+    // Only digits: `Int` would accept a sign.
+    guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let prefix = Int(text), prefix <= base.width else {
       return nil
     }
-    return prefix
+    self.prefix = prefix
   }
 
   /// Whether an address of the same family lies within the range.
@@ -154,23 +145,13 @@ package struct AddressRange: Hashable, Sendable {
   }
 }
 
-extension AddressRange {
-  /// A range written in the source.
-  init(known text: StaticString) {
-    guard let range = AddressRange(text.description) else { preconditionFailure("\(text) is a network") }
-    self = range
-  }
-}
-
-extension IPAddress { fileprivate var width: Int { if case .v4 = self { 32 } else { 128 } } }
-
 extension FixedWidthInteger {
   /// Whether the first `bits` bits are equal; a shift by the whole width leaves zero.
   fileprivate func agrees(with other: Self, in bits: Int) -> Bool { (self ^ other) >> (Self.bitWidth - bits) == 0 }
 }
 
 /// An address as a number.
-package enum IPAddress: Hashable, Sendable {
+package enum IPAddress: Hashable, Sendable, CustomStringConvertible {
   case v4(UInt32)
   case v6(high: UInt64, low: UInt64)
 
@@ -203,13 +184,15 @@ package enum IPAddress: Hashable, Sendable {
     }
   }
 
+  /// How many bits it has.
+  fileprivate var width: Int { if case .v4 = self { 32 } else { 128 } }
+
   private static func number<N: FixedWidthInteger>(_ bytes: ArraySlice<UInt8>) -> N {
     bytes.reduce(0) { $0 << 8 | N($1) }
   }
 
-  /// The IPv4 address that an IPv6 address wraps, if it wraps one; otherwise the address itself.
-  ///
-  /// Mapped `::ffff:a.b.c.d`, compatible `::a.b.c.d`, NAT64 `64:ff9b::/96`, 6to4 `2002::/16`.
+  /// The IPv4 address that an IPv6 address wraps, if it wraps one; otherwise the address itself. Mapped
+  /// `::ffff:a.b.c.d`, compatible `::a.b.c.d`, NAT64 `64:ff9b::/96`, 6to4 `2002::/16`.
   var unwrapped: IPAddress {
     guard case .v6(let high, let low) = self else { return self }
     let lowest = UInt32(truncatingIfNeeded: low)
@@ -219,9 +202,7 @@ package enum IPAddress: Hashable, Sendable {
     if high >> 48 == 0x2002 { return .v4(UInt32(truncatingIfNeeded: high >> 16)) }
     return self
   }
-}
 
-extension IPAddress: CustomStringConvertible {
   package var description: String {
     var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
     switch self {
@@ -239,12 +220,10 @@ extension IPAddress: CustomStringConvertible {
 /// Opens the sockets of one exchange, but only to addresses that the rule permits.
 struct AddressFilter {
   let rule: AddressRule
-  /// Whether an earlier hop of the transfer was to a public address.
   let afterPublic: Bool
   /// Whether sockets lead to a proxy, which the operator chose and which does not reveal its target.
   let isProxied: Bool
 
-  /// The last address that was refused.
   private(set) var refused: IPAddress?
   /// The address that the request went to; unknown behind a proxy.
   private(set) var connected: IPAddress?
@@ -264,8 +243,7 @@ struct AddressFilter {
     return number
   }
 
-  /// Checks the address again just before the request: a connection kept from another transfer was
-  /// opened under the rules of that transfer.
+  /// Checks again just before the request: a kept connection was opened under the rules of another transfer.
   mutating func mayRequest(from address: IPAddress?) -> Bool {
     guard admits(address) else { return false }
     if !isProxied { connected = address }

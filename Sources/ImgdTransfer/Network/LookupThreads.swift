@@ -2,10 +2,8 @@ internal import CCurl
 import Glibc
 internal import ImgdSystem
 
-/// Threads that ask the system for addresses, one name at a time each.
-///
-/// A thread begins when there is a name for it and no other is free, and ends when it has had no name
-/// for a while. How many there are is up to the caller, who knows how many names are under way.
+/// Threads that ask the system for addresses, one name at a time each. One begins when there is a name for it and no
+/// other is free, and ends when it has had no name for a while; the caller limits their number.
 final class LookupThreads: Sendable {
   private struct State: Sendable {
     var names = Fifo<String>()
@@ -71,7 +69,6 @@ final class LookupThreads: Sendable {
   }
 }
 
-/// The result of a look-up.
 enum NameAnswer: Sendable, Equatable {
   /// In the order in which they are to be tried; at least one.
   case addresses([IPAddress])
@@ -81,10 +78,7 @@ enum NameAnswer: Sendable, Equatable {
   case failed(String)
   /// There is no descriptor, no memory or no thread for the look-up.
   case shortage(String)
-}
 
-extension NameAnswer {
-  /// The most addresses of one name that are tried.
   static let mostAddresses = 32
 
   /// Asks the system, which may take as long as its name servers take.

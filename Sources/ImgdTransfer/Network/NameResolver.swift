@@ -11,7 +11,6 @@
 internal import ImgdSystem
 
 final class NameResolver {
-  /// The most look-ups at a time.
   static let mostThreads = 16
 
   private unowned let loop: EventLoop
@@ -72,15 +71,15 @@ final class NameResolver {
   }
 
   private func beginNext() {
-    while running < Self.mostThreads, let (lookup, uid) = line.next(where: mayBegin) {
+    while running < Self.mostThreads,
+      let (lookup, uid) = line.next(where: { held[$0, default: 0] < Self.mostThreads - running })
+    {
       lookup.startedFor = uid
       held[uid, default: 0] += 1
       running += 1
       threads.begin(lookup.name)
     }
   }
-
-  private func mayBegin(_ uid: UInt32) -> Bool { held[uid, default: 0] < Self.mostThreads - running }
 
   private func found(_ answer: NameAnswer, for name: String) {
     guard let lookup = lookups.removeValue(forKey: name), let uid = lookup.startedFor else { return }
@@ -121,7 +120,6 @@ final class NamedLookup {
 
   var isWanted: Bool { !questions.isEmpty }
 
-  /// Whether it waits in line for that user.
   func waits(for uid: UInt32) -> Bool { startedFor == nil && askers[uid] != nil }
 
   func ask(for uid: UInt32, _ answer: @escaping (NameAnswer) -> Void) -> Question {
@@ -146,11 +144,10 @@ final class NamedLookup {
   }
 }
 
-/// Look-ups that wait for a thread: users take turns, and those of one user keep the order of arrival.
-///
-/// The line holds claims. A claim is void when its look-up has begun, in the turn of another user who
-/// asks for the same name, or when its user no longer wants it. Void claims are dropped when they come
-/// up, or all at once when they are the majority.
+/// Look-ups that wait for a thread: users take turns, and those of one user keep the order of arrival. The line holds
+/// claims. A claim is void when its look-up has begun, in the turn of another user who asks for the same name, or
+/// when its user no longer wants it. Void claims are dropped when they come up, or all at once when they are the
+/// majority.
 struct LookupLine {
   private var claims: [UInt32: Fifo<NamedLookup>] = [:]
   private var turns = Fifo<UInt32>()
@@ -163,7 +160,6 @@ struct LookupLine {
     count += 1
   }
 
-  /// Removes the next look-up of a user who may begin one.
   mutating func next(where mayBegin: (UInt32) -> Bool) -> (lookup: NamedLookup, uid: UInt32)? {
     for _ in 0..<turns.count {
       guard let uid = turns.popFirst() else { return nil }
@@ -199,19 +195,13 @@ struct LookupLine {
   }
 }
 
-/// The addresses of names, for as long as they are used without asking again.
-///
-/// They are limited in number and age. There is no timer: old ones are removed when new ones come.
+/// The addresses of names, for as long as they are used without asking again. They are limited in number and age.
+/// There is no timer: old ones are removed when new ones come.
 struct ResolvedNames {
   static let most = 1_024
   static let lifetime = Duration.seconds(60)
 
-  private struct Entry {
-    let addresses: [IPAddress]
-    let since: Instant
-  }
-
-  private var entries: [String: Entry] = [:]
+  private var entries: [String: (addresses: [IPAddress], since: Instant)] = [:]
   /// Every entry once, the oldest first; one that was replaced appears twice until it comes up.
   private var ages = Fifo<(name: String, since: Instant)>()
 
@@ -223,7 +213,7 @@ struct ResolvedNames {
   }
 
   mutating func add(_ addresses: [IPAddress], for name: String, at now: Instant) {
-    entries[name] = Entry(addresses: addresses, since: now)
+    entries[name] = (addresses, now)
     ages.append((name, now))
     while ages.count > Self.most, let oldest = ages.popFirst() {
       if entries[oldest.name]?.since == oldest.since { entries[oldest.name] = nil }

@@ -1,9 +1,7 @@
 internal import CCurl
 
-/// A URL that can be fetched: http or https, without user, password or fragment.
-///
-/// It is parsed by curl, which also connects, so that parser and connection cannot disagree about the
-/// host.
+/// A URL that can be fetched: http or https, without user, password or fragment. It is parsed by curl, which also
+/// connects, so that parser and connection cannot disagree about the host.
 struct TransferURL: Equatable, Sendable {
   let text: String
   /// As in the URL: an IPv6 address has brackets.
@@ -18,11 +16,11 @@ struct TransferURL: Equatable, Sendable {
 
   private init(_ text: String, from base: TransferURL?) throws(TransferFailure) {
     // curl would read only up to a zero byte.
-    guard !text.utf8.contains(0), let parts = URLParts() else { throw Self.unreadable(text, base) }
+    guard !text.utf8.contains(0), let parts = URLParts() else { throw Self.unreadable(base) }
     if let base { parts.set(CURLUPART_URL, base.text, flags: 0) }
     let flags = CURLU_NON_SUPPORT_SCHEME | (base == nil ? CURLU_DISALLOW_USER : CURLU_URLENCODE)
     guard parts.set(CURLUPART_URL, text, flags: flags), let scheme = parts[CURLUPART_SCHEME] else {
-      throw Self.unreadable(text, base)
+      throw Self.unreadable(base)
     }
     guard scheme == "http" || scheme == "https" else { throw Self.blocked(scheme, base) }
     for part in [CURLUPART_USER, CURLUPART_PASSWORD, CURLUPART_OPTIONS, CURLUPART_FRAGMENT] {
@@ -30,7 +28,7 @@ struct TransferURL: Equatable, Sendable {
     }
     guard let host = parts[CURLUPART_HOST]?.lowercased(), let port = parts[CURLUPART_PORT],
       let whole = parts[CURLUPART_URL], !host.isEmpty
-    else { throw Self.unreadable(text, base) }
+    else { throw Self.unreadable(base) }
     guard host.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else { throw Self.unnamable(base) }
     self.text = whole
     self.host = host
@@ -43,11 +41,9 @@ struct TransferURL: Equatable, Sendable {
     return isKnown ? nil : host
   }
 
-  private static func unreadable(_ text: String, _ base: TransferURL?) -> TransferFailure {
-    guard let base else {
-      return TransferFailure(.badURL, "the URL cannot be parsed; it must be like http://host/path")
-    }
-    return TransferFailure(.badURL, "\(base.host) redirects to something that is no URL")
+  private static func unreadable(_ base: TransferURL?) -> TransferFailure {
+    let message = base.map { "\($0.host) redirects to something that is no URL" }
+    return TransferFailure(.badURL, message ?? "the URL cannot be parsed; it must be like http://host/path")
   }
 
   /// curl decodes a host's name. A decoded name that is not ASCII may look like another name, or like none.
@@ -74,8 +70,7 @@ struct TransferURL: Equatable, Sendable {
   deinit { unsafe curl_url_cleanup(handle) }
 
   @discardableResult func set(_ part: CURLUPart, _ text: String?, flags: CInt) -> Bool {
-    guard let text else { return unsafe curl_url_set(handle, part, nil, CUnsignedInt(flags)) == CURLUE_OK }
-    return unsafe curl_url_set(handle, part, text, CUnsignedInt(flags)) == CURLUE_OK
+    unsafe curl_url_set(handle, part, text, CUnsignedInt(flags)) == CURLUE_OK
   }
 
   subscript(part: CURLUPart) -> String? {

@@ -16,6 +16,8 @@ struct JSONScanner {
   static let deepest = 16
 
   private(set) var position = 0
+  /// Whether an object with a key twice is refused: not where the text comes from a program that writes none.
+  var refusesDoubleKeys = true
 
   /// Moves over white space and returns the byte after it, 0 at the end.
   @inline(__always) mutating func peek(in text: Span<UInt8>) -> UInt8 {
@@ -207,7 +209,8 @@ struct JSONScanner {
     var keys = KeySet()
     if consume(UInt8(ascii: "}"), in: text) { return .object(members) }
     repeat {
-      let name = try keys.insert(try key(in: text), in: text)
+      let key = try key(in: text)
+      let name = refusesDoubleKeys ? try keys.insert(key, in: text) : key.string(in: text)
       members.append(JSONValue.Member(name, try value(in: text, depth: depth)))
     } while consume(UInt8(ascii: ","), in: text)
     try require(UInt8(ascii: "}"), .commaOrBrace, in: text)

@@ -33,8 +33,9 @@ import Testing
     for (deed, limits) in [
       // So slowly that the turn of one disk hit is over before the next.
       (Deed.hit, (6_620.0, 2_660.0)), (.pathHit, (7_180, 2_920)), (.diskHit, (41_400, 46_500)),
-      (.libraryHit, (7_710, 3_730)), (.libraryPathHit, (8_070, 3_830)),
-      (.descriptorHit, (9_510, 5_970)), (.inlineHit, (10_100, 6_170)), (.connect, (24_600, 0)),
+      (.inlineHit, (10_100, 6_170)), (.pixelsHit, (0, 0)), (.sent(.library), (0, 0)),
+      (.sent(.libraryDescriptor), (0, 0)), (.sent(.imgctl), (0, 0)), (.sent(.gateway), (0, 0)),
+      (.sent(.gatewayForm), (0, 0)), (.sent(.python), (0, 0)), (.sent(.pythonBytes), (0, 0)), (.connect, (24_600, 0)),
     ] {
       for depth in deed == .connect ? [1] : Self.depths {
         try expect(
@@ -49,7 +50,7 @@ import Testing
     for (deed, limits) in [
       // While a disk hit is traced, its turn may be over before sixteen are.
       (Deed.hit, (3.05, 0.21)), (.pathHit, (4.05, 0.27)), (.diskHit, (4.2, 1.0)),
-      (.libraryHit, (3.05, 0.21)), (.libraryPathHit, (4.05, 0.27)), (.descriptorHit, (5.05, 3.3)),
+      (.sent(.library), (4.05, 0.27)), (.sent(.gateway), (5.05, 3.3)), (.sent(.gatewayForm), (5.05, 3.3)),
       (.connect, (11.8, 0)),
     ] {
       for depth in deed == .connect ? [1] : Self.depths {
@@ -69,7 +70,7 @@ import Testing
     let allocations = try AllocationCount()
     for (deed, limits) in [
       (Deed.hit, (0.01, 0.01)), (.pathHit, (0.01, 0.01)), (.diskHit, (19, 19)),
-      (.libraryHit, (0.01, 0.01)), (.libraryPathHit, (0.01, 0.01)), (.descriptorHit, (1.05, 1.05)),
+      (.sent(.library), (0.01, 0.01)), (.sent(.gateway), (1.05, 1.05)), (.sent(.gatewayForm), (1.05, 1.05)),
       (.connect, (8.5, 0)),
     ] {
       for depth in deed == .connect ? [1] : Self.depths {

@@ -11,6 +11,8 @@ final class MeasuredDaemon {
   let pid: pid_t
   private let origin: OriginServer
   private let directory: String
+  /// What writes the lines of a deed.
+  private var lines: [Deed: (Int, String) -> String] = [:]
   private var socket: String { directory + "/imgd.sock" }
 
   /// `program` is what runs the daemon, with its own arguments and the daemon's path.
@@ -28,7 +30,7 @@ final class MeasuredDaemon {
       program[0], program.dropFirst() + arguments, output: directory + "/log",
       environment: environment)
     let body = png(1_000)
-    for deed in Deed.allCases {
+    for deed in Deed.all {
       for number in 0..<Self.pictures {
         origin.plan(
           deed.path(number), .picture(body, headers: [("Cache-Control", "max-age=86400")]))
@@ -55,12 +57,14 @@ final class MeasuredDaemon {
   /// Does something so often that the daemon knows all about it; answers the connection for `repeat`.
   func prepare(_ deed: Deed, depth: Int) throws -> TestClient {
     let client = try connect()
+    if lines[deed] == nil { lines[deed] = try deed.writer() }
     for _ in 0..<4 { try perform(deed, depth: depth, count: Self.pictures, on: client) }
     // A path is told when its picture is stored: what the disk does for these is over then. Nothing rises into memory
     // that is to be found on the disk alone.
     for number in 0..<Self.pictures where deed != .connect {
-      let asked = deed == .diskHit ? deed : .pathHit
-      _ = try client.ask(asked.line(1, origin.url(deed.path(number))))
+      let store = deed == .diskHit ? "disk" : "all"
+      let url = origin.url(deed.path(number))
+      _ = try client.ask(#"{"id":1,"cmd":"fetch","url":"\#(url)","store":"\#(store)"}"#)
     }
     return client
   }
@@ -71,9 +75,10 @@ final class MeasuredDaemon {
       for _ in 0..<count { _ = try connect().ask(#"{"cmd":"ping"}"#) }
       return
     }
+    guard let line = lines[deed] else { throw TestFailure("\(deed) was not prepared") }
     for start in stride(from: 0, to: count, by: depth) {
       let lines = (start..<start + depth).map { number in
-        deed.line(100_000 + number, origin.url(deed.path(number * 7 % Self.pictures)))
+        line(100_000 + number, origin.url(deed.path(number * 7 % Self.pictures)))
       }
       try client.sendRaw(Array((lines.joined(separator: "\n") + "\n").utf8))
       for answer in try client.receive(depth) where answer["ok"] != .bool(true) {
@@ -85,37 +90,46 @@ final class MeasuredDaemon {
 }
 
 /// What is done to the daemon, and counted.
-enum Deed: String, CaseIterable {
+enum Deed: Hashable {
+  /// Typed by hand.
   case hit, pathHit, diskHit, connect
-  /// As the libraries, imgctl and the gateway ask: with a receipt and a deadline.
-  case libraryHit, libraryPathHit, descriptorHit, inlineHit
+  /// With a receipt and a deadline.
+  case inlineHit, pixelsHit
+  /// As an official client asks.
+  case sent(RecordedClient)
+
+  static let all: [Deed] =
+    [.hit, .pathHit, .diskHit, .connect, .inlineHit, .pixelsHit] + RecordedClient.allCases.map { .sent($0) }
+
+  private var name: String { if case .sent(let client) = self { client.rawValue } else { "\(self)" } }
 
   /// Pictures of its own, so that each is where it is wanted.
-  func path(_ number: Int) -> String { "/pictures/\(rawValue)/\(10_000 + number).png" }
+  func path(_ number: Int) -> String { "/pictures/\(name)/\(10_000 + number).png" }
 
-  func line(_ id: Int, _ url: String) -> String {
+  /// Gives a line an id and a URL.
+  func writer() throws -> (Int, String) -> String {
     switch self {
-    case .hit: typedLine(id, url, #","deliver":"none""#)
-    case .diskHit: typedLine(id, url, #","store":"disk""#)
-    case .pathHit, .connect: typedLine(id, url, "")
-    case .libraryHit: libraryLine(id, url, .none)
-    case .libraryPathHit: libraryLine(id, url, .path)
-    case .descriptorHit: libraryLine(id, url, .fd)
-    case .inlineHit: libraryLine(id, url, .inline)
+    case .hit: typed(#","deliver":"none""#)
+    case .diskHit: typed(#","store":"disk""#)
+    case .pathHit, .connect: typed("")
+    case .inlineHit: written(as: .inline)
+    case .pixelsHit: written(as: .pixels)
+    case .sent(let client): try RecordedLine(of: client).line
     }
   }
 
-  /// As one types it.
-  private func typedLine(_ id: Int, _ url: String, _ fields: String) -> String {
-    #"{"id":\#(id),"cmd":"fetch","url":"\#(url)"\#(fields)}"#
+  private func typed(_ fields: String) -> (Int, String) -> String {
+    { id, url in #"{"id":\#(id),"cmd":"fetch","url":"\#(url)"\#(fields)}"# }
   }
 
-  /// What all programs in Swift send, which write their lines in one way.
-  private func libraryLine(_ id: Int, _ url: String, _ delivery: Delivery) -> String {
-    var fetch = FetchRequest(url: url)
-    fetch.delivery = delivery
-    fetch.extras.timeoutMilliseconds = 30_000
-    fetch.extras.receipt = .random(using: (UInt64(id), .random(in: 0 ... .max)))
-    return String(decoding: Request.fetch(fetch).line(id: .integer(Int64(id))), as: UTF8.self)
+  /// As all programs in Swift write it.
+  private func written(as delivery: Delivery) -> (Int, String) -> String {
+    { id, url in
+      var fetch = FetchRequest(url: url)
+      fetch.delivery = delivery
+      fetch.extras.timeoutMilliseconds = 30_000
+      fetch.extras.receipt = .random(using: (UInt64(id), .random(in: 0 ... .max)))
+      return String(decoding: Request.fetch(fetch).line(id: .integer(Int64(id))), as: UTF8.self)
+    }
   }
 }

@@ -5,7 +5,7 @@ import Testing
 
 /// Expects a tier's figures to be right after every step, counted afresh.
 func expectSound(_ tier: MemoryTier, sourceLocation: SourceLocation = #_sourceLocation) {
-  let images = tier.images.list.places.compactMap { tier.images.list[$0].image }
+  let images = tier.images.places.compactMap { tier.images[$0].image }
   let found = images.filter { tier.peek($0.key) === $0 }.count
   #expect(images.count == tier.count, sourceLocation: sourceLocation)
   #expect(found == tier.count, "every image is found", sourceLocation: sourceLocation)
@@ -13,8 +13,8 @@ func expectSound(_ tier: MemoryTier, sourceLocation: SourceLocation = #_sourceLo
     images.reduce(0) { $0 + $1.cost } == tier.usage, "usage is the sum of the costs",
     sourceLocation: sourceLocation)
   #expect(tier.usage <= tier.limits.capacity, sourceLocation: sourceLocation)
-  let misplaced = tier.images.list.places.filter {
-    tier.images.list[$0].image.map(\.place) ?? $0 != $0
+  let misplaced = tier.images.places.filter {
+    tier.images[$0].image.map(\.place) ?? $0 != $0
   }
   #expect(misplaced.isEmpty, "every image knows its place", sourceLocation: sourceLocation)
 }

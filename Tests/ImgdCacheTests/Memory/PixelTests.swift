@@ -39,6 +39,47 @@ struct PixelTests {
     #expect(tier.counts.purges == 0)
   }
 
+  @Test func `a form is found with its picture for as long as it is there`() {
+    let (tier, original, pixels) = tier()
+    #expect(tier.form("pixels", of: original) == nil)
+    #expect(tier.note(pixels, as: "pixels", of: original) == .none)
+    #expect(tier.form("pixels", of: original) === pixels && tier.form("other", of: original) == nil)
+    _ = tier.remove(pixels.key)
+    #expect(tier.form("pixels", of: original) == nil)
+    // Another image has its place now.
+    let other = image("https://h/b")
+    #expect(tier.add(other, at: at(0)).isStored)
+    #expect(other.place == 1 && tier.form("pixels", of: original) == nil)
+    expectSound(tier)
+  }
+
+  @Test func `of a picture a few forms are known, and charged to it`() {
+    let (tier, original, _) = tier()
+    let forms = (0..<MadeForm.most + 2).map { number in
+      original.derived(
+        key: original.key.made(of: original.checksum, form: "\(number)"),
+        body: ImageBody(Payload([0]), facts: original.facts), checked: 0)
+    }
+    let before = original.cost
+    for (number, form) in forms.enumerated() {
+      #expect(tier.add(form, at: at(0)).isStored)
+      for _ in 0..<2 { _ = tier.note(form, as: "\(number)", of: original) }
+    }
+    let known = forms.indices.filter { tier.form("\($0)", of: original) === forms[$0] }
+    #expect(known == Array(2..<MadeForm.most + 2))
+    #expect(original.cost >= before + MadeForm.most * MadeForm.bookkeeping)
+    expectSound(tier)
+  }
+
+  @Test func `a form that was purged is not found with its picture`() {
+    let (tier, original, pixels) = tier()
+    _ = tier.note(pixels, as: "pixels", of: original)
+    var filter = PurgeFilter()
+    filter.host = "h"
+    _ = tier.purges.add(filter, isSoft: false, from: .memory, at: at(0))
+    #expect(tier.form("pixels", of: original) == nil)
+  }
+
   @Test func `pixels are given up in the order of their use, some at a time`() {
     let tier = MemoryTier.holding(1 << 30)
     let all = (0..<70).map { pixels(of: image("https://h/\($0)")) }

@@ -31,7 +31,7 @@ struct DecodeQueueTests {
           order: DecodeOrder(
             serial: serial, format: .png, picture: Payload([UInt8](repeating: 0, count: 10)),
             rendition: Rendition(.pixels), limits: DecodeLimits()),
-          picture: picture, expected: ServiceTime(time), claims: DecodeClaims([claim]),
+          picture: picture, expected: ServiceTime(time), claims: [claim: 1],
           then: { _ in }))
     }
   }

@@ -101,7 +101,7 @@ final class PoolStage {
     let claimant = Claimant(uid: uid, connection: UInt64(uid))
     let queued = QueuedOrder(
       order: order, picture: .unknown, expected: ServiceTime(expected),
-      claims: DecodeClaims([DecodeClaim(claimant: claimant, priority: .normal)])
+      claims: [DecodeClaim(claimant: claimant, priority: .normal): 1]
     ) { [unowned self] in answers[serial]?.append($0) }
     pool.begin(queued)
     return serial

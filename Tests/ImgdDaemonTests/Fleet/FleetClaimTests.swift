@@ -1,4 +1,3 @@
-import ImgdFleet
 import ImgdSystem
 import ImgdTestSupport
 import ImgdTransfer
@@ -7,6 +6,7 @@ import Testing
 
 @testable import ImgdCache
 @testable import ImgdDaemon
+@testable import ImgdFleet
 
 /// Claims: what is stored, given back, confirmed and renewed.
 struct FleetClaimTests {

@@ -1,4 +1,3 @@
-import ImgdFleet
 import ImgdTestSupport
 import ImgdTransfer
 import ImgdWire
@@ -6,6 +5,7 @@ import Testing
 
 @testable import ImgdCache
 @testable import ImgdDaemon
+@testable import ImgdFleet
 
 /// A core in a fleet that can be used, whose purges are all known.
 struct FleetScene {

@@ -1,8 +1,8 @@
-import ImgdFleet
 import ImgdWire
 
 @testable import ImgdCache
 @testable import ImgdDaemon
+@testable import ImgdFleet
 
 extension PlannedFleet {
   /// From where the log was joined, each time.

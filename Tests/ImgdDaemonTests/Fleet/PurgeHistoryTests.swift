@@ -1,10 +1,10 @@
-import ImgdFleet
 import ImgdSystem
 import ImgdTestSupport
 import Testing
 
 @testable import ImgdCache
 @testable import ImgdDaemon
+@testable import ImgdFleet
 
 /// A history, with a clock that the test turns, and the log that it hears.
 private final class HistoryStage {

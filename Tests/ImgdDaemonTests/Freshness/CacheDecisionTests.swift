@@ -1,7 +1,7 @@
-import ImgdCache
 import ImgdWire
 import Testing
 
+@testable import ImgdCache
 @testable import ImgdDaemon
 
 /// Every policy with every state; a row's rules complete its columns.

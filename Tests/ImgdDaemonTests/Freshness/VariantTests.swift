@@ -234,7 +234,7 @@ struct VariantTests {
     stage.origin.plan("/a", Self.answer(1_000, "Accept-Encoding"))
     try stage.ask("/a", Self.accept("image/webp"))
     #expect(try stage.stats("held", "variants") > 0)
-    stage.core.emptyMemory { _ in }
+    stage.core.parts.pictures.emptyMemory { _ in }
     stage.settle()
     #expect(try stage.stats("held", "variants") == 0)
     #expect(try stage.outcome("/a") == "disk")

@@ -63,7 +63,7 @@ struct HeldBytesTests {
     let stage = try CoreStage()
     try stage.ask("/a")
     #expect(try stage.stats("failures", "entries") == 1)
-    stage.core.emptyMemory { _ in }
+    stage.core.parts.pictures.emptyMemory { _ in }
     stage.settle()
     #expect(try stage.stats("failures", "entries") == 0)
     #expect(try stage.stats("failures", "bytes") == 0)

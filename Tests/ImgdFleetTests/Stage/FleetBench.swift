@@ -1,8 +1,8 @@
-import ImgdCache
 import ImgdSystem
 import ImgdTestSupport
 import Testing
 
+@testable import ImgdCache
 @testable import ImgdFleet
 
 /// One host of a fleet with a real server, on a thread of its own and by the real clock.

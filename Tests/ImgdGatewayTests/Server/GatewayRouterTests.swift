@@ -13,7 +13,7 @@ struct GatewayRouterTests {
         link: link, on: loop, access: .local, token: nil, counters: { GatewayCounters() }),
       pictures: PictureHandler(link: link, on: loop, timeout: .seconds(30)),
       access: PictureAccess(allow: ["h"], keys: .none, presets: [], onlyPresets: false),
-      addresses: AddressLimits(maxUnderWay: 1, rate: 0), trusting: [.loopback], on: loop)
+      addresses: AddressLimits(maxUnderWay: 1, rate: 0), trusted: [.loopback], loop: loop)
     func take(from address: String) -> StagedExchange {
       let exchange = StagedExchange(
         "/fetch?url=http://h/a&format=png", .get,
@@ -39,7 +39,7 @@ struct GatewayRouterTests {
         link: link, on: loop, access: .all, token: nil, counters: { GatewayCounters() }),
       pictures: PictureHandler(link: link, on: loop, timeout: .seconds(30)),
       access: PictureAccess(allow: ["h"], keys: .none, presets: [], onlyPresets: false),
-      addresses: AddressLimits(maxUnderWay: 9, rate: 0), trusting: [.loopback], on: loop)
+      addresses: AddressLimits(maxUnderWay: 9, rate: 0), trusted: [.loopback], loop: loop)
     func share(_ target: String, from address: String?) -> JSONValue? {
       let forwarded = address.map { [("X-Forwarded-For", $0)] } ?? []
       router.route(StagedExchange(target, .get, [("Host", "localhost")] + forwarded))

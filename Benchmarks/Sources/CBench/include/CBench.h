@@ -104,6 +104,11 @@ int bench_floor(const char *socket, size_t reply_bytes);
 ssize_t bench_ask(const char *socket, const char *line, char *reply, size_t capacity);
 
 int bench_connect(const char *socket);
+int bench_listen(const char *socket);
+
+// The first line with a word that clients say on connections to a listener, without its end; its length, or 0 if
+// none comes. No client gets an answer.
+size_t bench_record(int listener, const char *word, char *line, size_t capacity);
 
 // Starts a program that ends with the caller, its output in a log, on one processor (-1: any). The
 // words follow each other, each with its zero byte; setting is NAME=VALUE or NULL.

@@ -8,6 +8,7 @@ struct Measurement: Sendable {
 
   static let all = [
     Measurement(name: "hits", about: "a fetch of a cached picture", body: Hits.run),
+    Measurement(name: "clients", about: "hits as clients ask for them", body: Clients.run),
     Measurement(
       name: "pictures", about: "a picture into the client's hands", body: PictureDelivery.run),
     Measurement(name: "disk", about: "a hit of the disk tier", body: Disk.run),

@@ -5,23 +5,35 @@ import ImgdWire
 /// The options that a request for a picture has, whichever command sends it.
 struct RequestOptions {
   /// The options of every command that fetches.
-  static let all =
-    FormOptions.all + [
-      VerbOption(
-        "cache", nil, .choice("MODE", CacheMode.allCases.map { $0.rawValue }),
-        help: "how the cache is used: default, reload, no-cache, force-cache, only-if-cached, peek or no-store"),
-      VerbOption(
-        "store", nil, .choice("TIERS", StorePolicy.allCases.map { $0.rawValue }),
-        help: "the tiers that may keep the picture: all, memory, disk or none"),
-      VerbOption("ttl", nil, .duration, help: "how long the picture counts as fresh, such as 7d"),
-      VerbOption("identifier", nil, .text("ID"), help: "an additional part of the cache key"),
-      VerbOption(
-        "priority", nil, .choice("PRIORITY", Priority.allCases.map { $0.rawValue }), help: "low, normal or high"),
-      VerbOption("tag", nil, .text("TAG"), repeats: true, help: "label the fetch for cancel and purge"),
-      VerbOption("timeout", nil, .duration, help: "give up after this time, such as 30s"),
-      VerbOption("max-bytes", nil, .size, help: "refuse pictures larger than this, such as 10M"),
-      VerbOption("header", "H", .text("'NAME: VALUE'"), repeats: true, help: "send a header to the origin"),
-    ]
+  static let all: [VerbOption] = [
+    VerbOption("resize", nil, .text("WxH"), help: "another size, such as 256x256, 256x or x256"),
+    VerbOption(
+      "fit", nil, .choice("FIT", PictureForm.Fit.allCases.map { $0.rawValue }),
+      help: "how the picture fits into that size: contain, cover or fill"),
+    VerbOption(
+      "crop", nil, .choice("PART", PictureForm.Crop.allCases.map { $0.rawValue }),
+      help: "the part that --fit cover keeps: centre or attention"),
+    VerbOption("enlarge", help: "enlarge a picture that is smaller than that size"),
+    VerbOption("linear", help: "scale in linear light: slower, and truer in fine patterns"), OutputFormat.option,
+    VerbOption("quality", nil, .number("1-100", WireLimits.quality), help: "the quality of that encoding"),
+    VerbOption(
+      "frames", nil, .choice("FRAMES", FrameChoice.allCases.map { $0.rawValue }),
+      help: "the frames of an animation that are kept: all or first"),
+    VerbOption(
+      "cache", nil, .choice("MODE", CacheMode.allCases.map { $0.rawValue }),
+      help: "how the cache is used: default, reload, no-cache, force-cache, only-if-cached, peek or no-store"),
+    VerbOption(
+      "store", nil, .choice("TIERS", StorePolicy.allCases.map { $0.rawValue }),
+      help: "the tiers that may keep the picture: all, memory, disk or none"),
+    VerbOption("ttl", nil, .duration, help: "how long the picture counts as fresh, such as 7d"),
+    VerbOption("identifier", nil, .text("ID"), help: "an additional part of the cache key"),
+    VerbOption(
+      "priority", nil, .choice("PRIORITY", Priority.allCases.map { $0.rawValue }), help: "low, normal or high"),
+    VerbOption("tag", nil, .text("TAG"), repeats: true, help: "label the fetch for cancel and purge"),
+    VerbOption("timeout", nil, .duration, help: "give up after this time, such as 30s"),
+    VerbOption("max-bytes", nil, .size, help: "refuse pictures larger than this, such as 10M"),
+    VerbOption("header", "H", .text("'NAME: VALUE'"), repeats: true, help: "send a header to the origin"),
+  ]
 
   /// The form in which the pictures are wanted.
   let form: PictureForm
@@ -30,10 +42,17 @@ struct RequestOptions {
   /// Used unless `--priority` is given.
   private let usualPriority: Priority?
 
+  /// `named` is the format that the name of the file asks for, where the name counts.
   init(_ arguments: Arguments, usualPriority: Priority? = nil, named: OutputFormat? = nil) throws(UsageProblem) {
     self.arguments = arguments
     self.usualPriority = usualPriority
-    form = try FormOptions(arguments, named: named).form
+    let box = try Self.box(arguments)
+    if arguments.has("quality"), box == nil, !arguments.has("format"), named == nil {
+      throw UsageProblem("--quality needs --format or --resize")
+    }
+    form = PictureForm(
+      box: box, format: arguments.format ?? .original, quality: arguments.number("quality"),
+      frames: arguments.word("frames") ?? .all)
     headers = try Self.headers(arguments.texts("header"))
     try Self.check(arguments, "timeout", .milliseconds(1), WireLimits.timeoutMilliseconds, 1000)
     try Self.check(arguments, "ttl", .zero, WireLimits.seconds, 1)
@@ -76,6 +95,28 @@ struct RequestOptions {
     }
   }
 
+  private static func box(_ arguments: Arguments) throws(UsageProblem) -> PictureForm.Box? {
+    guard let text = arguments.text("resize") else {
+      for option in ["fit", "crop", "enlarge", "linear"] where arguments.has(option) {
+        throw UsageProblem("--\(option) needs --resize")
+      }
+      return nil
+    }
+    guard let (width, height) = SidesText.sides(of: text) else {
+      throw UsageProblem("--resize \(printable(text)) is not a size: write WIDTHxHEIGHT, such as 256x256, 256x or x256")
+    }
+    let fit = arguments.word("fit") ?? PictureForm.Fit.contain
+    let crop: PictureForm.Crop? = arguments.word("crop")
+    switch PictureForm.Box.problem(width: width, height: height, fit: fit, crop: crop) {
+    case .needlessCrop: throw UsageProblem("--crop needs --fit cover")
+    case .noSide, .openSide: throw UsageProblem("--fit \(fit.rawValue) needs both sides in --resize, such as 256x256")
+    case nil: break
+    }
+    return PictureForm.Box(
+      width: width, height: height, fit: fit, crop: crop ?? .centre, enlarge: arguments.has("enlarge"),
+      linear: arguments.has("linear"))
+  }
+
   private static func headers(_ texts: [String]) throws(UsageProblem) -> [RequestHeader] {
     var headers: [RequestHeader] = []
     var names: Set<String> = []
@@ -104,60 +145,6 @@ struct RequestOptions {
   }
 }
 
-/// The options for the size and the encoding in which a picture is wanted, if not the origin's.
-struct FormOptions {
-  static let all = [
-    VerbOption("resize", nil, .text("WxH"), help: "another size, such as 256x256, 256x or x256"),
-    VerbOption(
-      "fit", nil, .choice("FIT", PictureForm.Fit.allCases.map { $0.rawValue }),
-      help: "how the picture fits into that size: contain, cover or fill"),
-    VerbOption(
-      "crop", nil, .choice("PART", PictureForm.Crop.allCases.map { $0.rawValue }),
-      help: "the part that --fit cover keeps: centre or attention"),
-    VerbOption("enlarge", help: "enlarge a picture that is smaller than that size"),
-    VerbOption("linear", help: "scale in linear light: slower, and truer in fine patterns"), OutputFormat.option,
-    VerbOption("quality", nil, .number("1-100", WireLimits.quality), help: "the quality of that encoding"),
-    VerbOption(
-      "frames", nil, .choice("FRAMES", FrameChoice.allCases.map { $0.rawValue }),
-      help: "the frames of an animation that are kept: all or first"),
-  ]
-
-  let form: PictureForm
-
-  /// `named` is the format that the name of the file asks for, where the name counts.
-  init(_ arguments: Arguments, named: OutputFormat? = nil) throws(UsageProblem) {
-    let box = try Self.box(arguments)
-    if arguments.has("quality"), box == nil, !arguments.has("format"), named == nil {
-      throw UsageProblem("--quality needs --format or --resize")
-    }
-    form = PictureForm(
-      box: box, format: arguments.format ?? .original, quality: arguments.number("quality"),
-      frames: arguments.word("frames") ?? .all)
-  }
-
-  private static func box(_ arguments: Arguments) throws(UsageProblem) -> PictureForm.Box? {
-    guard let text = arguments.text("resize") else {
-      for option in ["fit", "crop", "enlarge", "linear"] where arguments.has(option) {
-        throw UsageProblem("--\(option) needs --resize")
-      }
-      return nil
-    }
-    guard let (width, height) = SidesText.sides(of: text) else {
-      throw UsageProblem("--resize \(printable(text)) is not a size: write WIDTHxHEIGHT, such as 256x256, 256x or x256")
-    }
-    let fit = arguments.word("fit") ?? PictureForm.Fit.contain
-    let crop: PictureForm.Crop? = arguments.word("crop")
-    switch PictureForm.Box.problem(width: width, height: height, fit: fit, crop: crop) {
-    case .needlessCrop: throw UsageProblem("--crop needs --fit cover")
-    case .noSide, .openSide: throw UsageProblem("--fit \(fit.rawValue) needs both sides in --resize, such as 256x256")
-    case nil: break
-    }
-    return PictureForm.Box(
-      width: width, height: height, fit: fit, crop: crop ?? .centre, enlarge: arguments.has("enlarge"),
-      linear: arguments.has("linear"))
-  }
-}
-
 // A file called picture.webp has to be a WebP, since programs go by the name. So the name of a file asks for its
 // format, as with vipsthumbnail and convert, unless --format says otherwise.
 
@@ -173,9 +160,4 @@ extension OutputFormat {
     guard let kind = PictureName.kind(ofFile: path) else { return nil }
     self.init(rawValue: kind)
   }
-}
-
-extension Arguments {
-  /// The format of `--format`.
-  var format: OutputFormat? { text("format").flatMap { OutputFormat(rawValue: $0 == "jpg" ? "jpeg" : $0) } }
 }

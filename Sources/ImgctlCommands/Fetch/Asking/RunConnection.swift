@@ -12,29 +12,21 @@ final class RunConnection {
   private static let patience = Duration.seconds(10)
   private static let pause = Duration.milliseconds(50)
 
-  /// The run's reactions to a line, to the lack of a connection, to a new connection, and to the end of all attempts.
-  struct Handlers {
-    let line: (Answer) -> Void
-    let pause: () -> Void
-    let renewal: () -> Void
-    let loss: (Failure) -> Void
-  }
-
   private let context: Context
   private let loop: EventLoop
-  private let handlers: Handlers
+  /// The owner, which is told of lines, of the lack of a connection, of a new one, and of the end of all attempts.
+  private let run: Unowned<FetchRun>
   private var connection: WatchedConnection?
   /// The end of the attempts to connect again; nil while the daemon answers.
   private var deadline: Instant?
   private var hasTold = false
-  /// The next attempt to connect.
   private var attempt: Timer?
 
   /// Connects; does not wait for a daemon that is absent at the beginning.
-  init(_ context: Context, on loop: EventLoop, _ handlers: Handlers) throws(Failure) {
+  init(_ context: Context, on loop: EventLoop, of run: FetchRun) throws(Failure) {
     self.context = context
     self.loop = loop
-    self.handlers = handlers
+    self.run = Unowned(run)
     try connect()
   }
 
@@ -75,14 +67,14 @@ final class RunConnection {
       let reply = try Reply(line, from: context.socket)
       // The daemon announces its end before it hangs up; its open requests are sent again afterwards.
       if ReplyCode(rawValue: reply.errorCode ?? "") == .shuttingDown { return }
-      handlers.line(Answer(line: line, reply: reply))
+      run.object.receive(Answer(line: line, reply: reply))
     } catch { connection?.breakOff(error) }
   }
 
   private func lose(_ problem: ConnectionProblem?) {
     let problem = problem ?? .closed(path: context.socket)
     close()
-    if case .strange = problem { return handlers.loss(Failure(problem)) }
+    if case .strange = problem { return run.object.lose(Failure(problem)) }
     let end = deadline ?? loop.moment + Self.patience
     let isFirst = deadline == nil
     deadline = end
@@ -92,12 +84,12 @@ final class RunConnection {
   }
 
   private func retry(_ reason: Failure, until end: Instant) {
-    guard loop.moment < end else { return handlers.loss(reason) }
+    guard loop.moment < end else { return run.object.lose(reason) }
     do throws(Failure) {
       try connect()
-      handlers.renewal()
+      run.object.askAgain()
     } catch {
-      if !hasTold { handlers.pause() }
+      if !hasTold { run.object.tellOfPause() }
       hasTold = true
       retryLater(reason, until: end)
     }

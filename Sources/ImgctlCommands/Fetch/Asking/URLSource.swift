@@ -17,18 +17,18 @@ final class URLSource {
   let count: Int?
   private var parts: ArraySlice<Part>
 
-  /// Reads the arguments, among which `-` stands for standard input, and then the named list.
-  init(_ arguments: [String], list: String?, console: Console, on loop: EventLoop) throws(SystemFailure) {
+  /// Reads the operands, among which `-` stands for standard input, and then the list that `--input` names.
+  init(_ arguments: Arguments, console: Console, on loop: EventLoop) throws(SystemFailure) {
+    let (operands, list) = (arguments.operands, arguments.text("input"))
     var parts: [Part] = []
-    for argument in arguments {
-      parts.append(argument == "-" ? .list(try URLInput("-", console: console, on: loop)) : .url(argument))
+    for operand in operands {
+      parts.append(operand == "-" ? .list(try URLInput("-", console: console, on: loop)) : .url(operand))
     }
     if let list { parts.append(.list(try URLInput(list, console: console, on: loop))) }
     self.parts = parts[...]
-    count = list == nil && !arguments.contains("-") ? arguments.count : nil
+    count = list == nil && !operands.contains("-") ? operands.count : nil
   }
 
-  /// Refuses a command line without URLs.
   static func check(_ arguments: Arguments, of verb: VerbDescription) throws(UsageProblem) {
     if arguments.operands.isEmpty, !arguments.has("input") {
       throw UsageProblem("\(verb.name) needs a URL, or --input and a file with URLs")
@@ -58,7 +58,6 @@ final class URLSource {
 
 /// A list of URLs, one on each line, that is read bit by bit.
 final class URLInput {
-  /// The result of asking for a line.
   enum Step {
     /// A URL, and the name that the list gives to its file.
     case url(String, name: String?)
@@ -125,10 +124,7 @@ final class URLInput {
     } catch { return false }
   }
 
-  private func stopWaiting() {
-    watch?.cancel()
-    watch = nil
-  }
+  private func stopWaiting() { watch.take()?.cancel() }
 
   /// Whether reading would not wait.
   private var isAtHand: Bool {

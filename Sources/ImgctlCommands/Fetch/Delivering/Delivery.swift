@@ -2,7 +2,6 @@ import ImgdConnection
 import ImgdSystem
 import ImgdWire
 
-/// The form in which pictures come from the daemon.
 enum DeliveredForm: String, CaseIterable {
   case path, bytes, pixels, none
 
@@ -16,20 +15,14 @@ enum DeliveredForm: String, CaseIterable {
     }
   }
 
-  /// Whether a descriptor comes with the answer.
   var hasDescriptor: Bool { self == .bytes || self == .pixels }
-}
-
-extension Reply {
-  /// Whether the daemon answered a condition with `not_modified` in place of a picture.
-  var isNotModified: Bool { flag("not_modified") == true }
 }
 
 /// Puts the pictures of a run where they belong.
 struct Delivery {
   let form: DeliveredForm
   let destination: Destination
-  let collision: OutputFile.Collision
+  var collision = OutputFile.Collision.refuse
   let style: RecordStyle
 
   /// Why a file cannot have the name that a list gives; nil if it can, or if no files are written.
@@ -86,8 +79,7 @@ struct Delivery {
   func format(for order: FetchOrder) -> OutputFormat? {
     guard form == .bytes else { return nil }
     switch (destination, order.name) {
-    case (.file(let path), _): return OutputFormat(ofFile: path)
-    case (.directory, .given(let name)): return OutputFormat(ofFile: name)
+    case (.file(let name), _), (.directory, .given(let name)): return OutputFormat(ofFile: name)
     default: return nil
     }
   }
@@ -149,22 +141,13 @@ struct Delivery {
     if reply.text("state") != nil, let receipt = reply.text("receipt") {
       return FetchOutcome(record: style.success(order, answer, text: receipt))
     }
-    if form == .none {
-      let text = description(order, reply)
-      return FetchOutcome(record: style.success(order, answer, text: text))
-    }
-    guard let path = reply.text("path") else { return inNoFile(order, answer) }
-    return FetchOutcome(record: style.success(order, answer, text: path))
-  }
-
-  /// A picture whose path was asked for, but which is in no file: nothing is printed where a path is expected.
-  private func inNoFile(_ order: FetchOrder, _ answer: Answer) -> FetchOutcome {
-    var outcome = FetchOutcome(exitCode: .noFile)
-    if style.isJSON { outcome.record = style.success(order, answer, text: "") }
-    let reason = answer.reply.text("deliver_note").map(Self.withoutRemedy)
-    outcome.complaint =
-      "\(order.subject): in no file, since \(reason ?? "the daemon keeps none"); " + "imgctl fetch -o FILE writes one"
-    return outcome
+    let text = form == .none ? description(order, reply) : reply.text("path")
+    if let text { return FetchOutcome(record: style.success(order, answer, text: text)) }
+    // In no file, though its path was asked for: nothing is printed where a path is expected.
+    let reason = reply.text("deliver_note").map(Self.withoutRemedy) ?? "the daemon keeps none"
+    return FetchOutcome(
+      record: style.isJSON ? style.success(order, answer, text: "") : nil,
+      complaint: "\(order.subject): in no file, since \(reason); imgctl fetch -o FILE writes one", exitCode: .noFile)
   }
 
   /// The reason without its advice to programs, which is to ask for a descriptor.
@@ -176,11 +159,9 @@ struct Delivery {
   }
 
   private func description(_ order: FetchOrder, _ reply: Reply) -> String {
-    let size = "\(reply.number("width") ?? 0)x\(reply.number("height") ?? 0)"
-    let bytes = reply.number("bytes") ?? 0
-    let format = reply.text("format") ?? "?"
-    let source = reply.text("source") ?? "?"
-    return withoutPasswords(printable("\(order.subject): \(format) \(size) \(bytes) bytes (\(source))"))
+    let (format, source) = (reply.text("format") ?? "?", reply.text("source") ?? "?")
+    let size = "\(reply.number("width") ?? 0)x\(reply.number("height") ?? 0) \(reply.number("bytes") ?? 0) bytes"
+    return withoutPasswords(printable("\(order.subject): \(format) \(size) (\(source))"))
   }
 
   /// A picture that the caller already has: there is nothing to write, and nothing to name.
@@ -204,6 +185,5 @@ final class HeldPicture {
 
   init(_ descriptor: consuming FileDescriptor) { self.descriptor = descriptor }
 
-  /// Lends the descriptor.
   func use<R, E: Error>(_ body: (borrowing FileDescriptor) throws(E) -> R) throws(E) -> R { try body(descriptor) }
 }

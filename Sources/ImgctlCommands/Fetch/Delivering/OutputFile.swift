@@ -40,14 +40,14 @@ enum OutputFile {
     return status.st_mode & S_IFMT != S_IFREG && status.st_mode & S_IFMT != S_IFDIR
   }
 
-  /// Puts a picture under a name.
   static func write(_ picture: borrowing FileDescriptor, to path: String, _ collision: Collision) throws(Problem)
     -> Outcome
   {
     var isReplaceable = true
     do throws(SystemFailure) {
       if isSpecial(path) {
-        try copy(picture, into: path)
+        let target = try FileDescriptor(opening: path, O_WRONLY)
+        try copy(picture, to: target.number, named: path)
       } else if collision == .replace {
         isReplaceable = try replace(path, by: picture)
       } else {
@@ -75,16 +75,11 @@ enum OutputFile {
     return true
   }
 
-  private static func status(of path: String, followingLinks: Bool = true) -> stat? {
+  static func status(of path: String, followingLinks: Bool = true) -> stat? {
     var status = stat()
     // The path is a C string for the length of the call, and the status lives on this stack.
     let result = followingLinks ? unsafe stat(path, &status) : unsafe lstat(path, &status)
     return result == 0 ? status : nil
-  }
-
-  private static func copy(_ picture: borrowing FileDescriptor, into path: String) throws(SystemFailure) {
-    let target = try FileDescriptor(opening: path, O_WRONLY)
-    try copy(picture, to: target.number, named: path)
   }
 
   static func copy(_ picture: borrowing FileDescriptor, to number: CInt, named name: String) throws(SystemFailure) {
@@ -140,7 +135,6 @@ final class NewFile {
 
   deinit { if !isNamed { unsafe unlink(temporary) } }
 
-  /// Writes a whole picture into the file.
   func fill(from picture: borrowing FileDescriptor) throws(SystemFailure) -> NewFile {
     try OutputFile.copy(picture, to: file.number, named: path)
     return self
@@ -161,7 +155,6 @@ final class NewFile {
     }
   }
 
-  /// Takes the place of a file.
   func replace(_ path: String) throws(SystemFailure) {
     guard unsafe rename(temporary, path) == 0 else { throw SystemFailure("write", path) }
     isNamed = true
@@ -195,7 +188,8 @@ enum LinkTarget {
     throw SystemFailure("open", path, errno: ELOOP)
   }
 
-  private static func link(_ path: String) -> String? {
+  /// The text of a link; nil if there is none.
+  static func link(_ path: String) -> String? {
     var count = 0
     let bytes = unsafe [UInt8](unsafeUninitializedCapacity: Int(PATH_MAX)) { room, filled in
       // Fills at most the size of the buffer, whose bytes have the layout of characters of C.
@@ -208,7 +202,6 @@ enum LinkTarget {
   }
 }
 
-/// Makes directories for pictures.
 enum NewDirectories {
   /// Makes a directory, unless it exists. Its parents are not made: a mistyped path is an error.
   static func make(_ path: String) throws(SystemFailure) {
@@ -227,8 +220,6 @@ enum NewDirectories {
   }
 
   static func isDirectory(_ path: String) -> Bool {
-    var status = stat()
-    // The path is a C string for the length of the call, and the status lives on this stack.
-    return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    OutputFile.status(of: path).map { $0.st_mode & S_IFMT == S_IFDIR } ?? false
   }
 }

@@ -13,7 +13,6 @@ enum PictureName {
     "jxl", "jp2", "jpx",
   ]
 
-  /// The file extension for a format.
   static func pathExtension(format: String) -> String {
     if format == "jpeg" { return "jpg" }
     return extensions.contains(format) ? format : "img"
@@ -53,8 +52,7 @@ enum PictureName {
 
   private static func withoutScheme(_ location: Substring.UTF8View) -> ArraySlice<UInt8> {
     let bytes = Array(location)
-    let slashes = [UInt8](repeating: UInt8(ascii: "/"), count: 2)
-    guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), bytes[(colon + 1)...].starts(with: slashes) else {
+    guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), bytes[(colon + 1)...].starts(with: "//".utf8) else {
       return bytes[...]
     }
     return bytes[(colon + 3)...]
@@ -95,8 +93,7 @@ enum PictureName {
     return name
   }
 
-  /// Letters of every script, ASCII digits and a few signs, but no marks that change the direction of
-  /// text.
+  /// Letters of every script, ASCII digits and a few signs, but no marks that change the direction of text.
   private static func isHarmless(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar {
     case "a"..."z", "A"..."Z", "0"..."9", ".", "-", "_", "+", "=", "@", ",", "~": true
@@ -118,7 +115,6 @@ struct PictureNames {
   private var taken: Set<Int> = []
   private var numbers: [Int: Int] = [:]
 
-  /// The next name for a URL.
   mutating func name(for url: String) -> String {
     let wanted = PictureName.stem(of: url)
     var name = wanted

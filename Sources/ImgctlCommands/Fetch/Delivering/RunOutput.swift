@@ -6,16 +6,21 @@ import ImgdConnection
 import ImgdSystem
 import ImgdWire
 
-/// Everything that a run prints.
+/// Everything that a run prints: its records in the order in which the pictures were asked for or as they come.
 final class RunOutput {
   let progress: ProgressDisplay
   /// Set while signals are held back.
   var interrupts: Interrupts?
   private let console: Console
   private let isQuiet: Bool
+  private let isOrdered: Bool
   private let loop: EventLoop
-  private let printer: RecordPrinter
   private let onFailure: (SystemFailure) -> Void
+  /// The number of the order whose record is next.
+  private var next = 0
+  /// Records that came before their turn; an order may have none.
+  private var early: [Int: Record?] = [:]
+  private var ready: [Record] = []
   private var isFlushPlanned = false
   private var isBroken = false
 
@@ -26,23 +31,28 @@ final class RunOutput {
     self.progress = progress
     console = context.console
     isQuiet = context.manner.isQuiet
+    self.isOrdered = isOrdered
     self.loop = loop
     self.onFailure = onFailure
-    printer = RecordPrinter(context.console, isOrdered: isOrdered)
   }
 
   /// How many records wait for an earlier one.
-  var waiting: Int { printer.waiting }
+  var waiting: Int { early.count }
 
   /// Prints the record with which an order ends, when it is its turn.
   func put(_ record: Record?, of number: Int) {
-    printer.put(record, of: number)
-    flushLater()
+    guard isOrdered else { return insert(record) }
+    early[number] = .some(record)
+    while let record = early.removeValue(forKey: next) {
+      insert(record)
+      next += 1
+    }
   }
 
   /// Prints a record that has no place in the order.
-  func insert(_ record: Record) {
-    printer.insert(record)
+  func insert(_ record: Record?) {
+    guard let record else { return }
+    ready.append(record)
     flushLater()
   }
 
@@ -59,14 +69,16 @@ final class RunOutput {
   /// Prints what is left, and leaves the terminal clean.
   func close() {
     progress.close()
-    printer.endOrder()
+    // The records that they wait for will not come.
+    for number in early.keys.sorted() { if case let record?? = early[number] { ready.append(record) } }
+    early = [:]
     flush()
     interrupts = nil
   }
 
   /// Writes at the end of the tick, so that many answers take one write; on a terminal, with the next frame.
   private func flushLater() {
-    guard printer.hasReady, !isFlushPlanned else { return }
+    guard !isFlushPlanned else { return }
     isFlushPlanned = true
     loop.atTickEnd { [self] in
       isFlushPlanned = false
@@ -76,56 +88,16 @@ final class RunOutput {
   }
 
   private func flush() {
-    guard printer.hasReady, !isBroken else { return }
+    guard !ready.isEmpty, !isBroken else { return }
     if !console.outputHasRoom() { progress.erase() }
-    do throws(SystemFailure) { try whileSignalsEnd { () throws(SystemFailure) in try printer.flush() } } catch {
+    do throws(SystemFailure) { try whileSignalsEnd { () throws(SystemFailure) in try writeReady() } } catch {
       isBroken = true
       onFailure(error)
     }
   }
-}
-
-/// Writes the records of a run, in the order in which the pictures were asked for or as they come.
-final class RecordPrinter {
-  private let console: Console
-  private let isOrdered: Bool
-  /// The number of the order whose record is next.
-  private var next = 0
-  /// Records that came before their turn; an order may have none.
-  private var early: [Int: Record?] = [:]
-  private var ready: [Record] = []
-
-  init(_ console: Console, isOrdered: Bool) {
-    self.console = console
-    self.isOrdered = isOrdered
-  }
-
-  /// How many records wait for an earlier one.
-  var waiting: Int { early.count }
-
-  var hasReady: Bool { !ready.isEmpty }
-
-  /// Takes in the record with which an order ends.
-  func put(_ record: Record?, of number: Int) {
-    guard isOrdered else { return insert(record) }
-    early[number] = .some(record)
-    while let record = early.removeValue(forKey: next) {
-      insert(record)
-      next += 1
-    }
-  }
-
-  /// Releases the records that wait for an earlier one, which will not come.
-  func endOrder() {
-    for number in early.keys.sorted() { insert(early[number] ?? nil) }
-    early = [:]
-  }
-
-  /// Takes in a record that has no place in the order.
-  func insert(_ record: Record?) { if let record { ready.append(record) } }
 
   /// Writes what is ready, neighbouring lines together.
-  func flush() throws(SystemFailure) {
+  private func writeReady() throws(SystemFailure) {
     let records = ready
     ready = []
     var text: [UInt8] = []
@@ -135,7 +107,7 @@ final class RecordPrinter {
       case .picture(let picture):
         if !text.isEmpty { try console.output(text) }
         text = []
-        try picture.use { picture throws(SystemFailure) in try console.write(picture) }
+        try picture.use { picture throws(SystemFailure) in try OutputFile.read(picture, console.output) }
       }
     }
     if !text.isEmpty { try console.output(text) }
@@ -162,8 +134,7 @@ enum RecordStyle {
       guard isListed else { return .line(Array(text.utf8) + [end]) }
       let subject = withoutPasswords(order.subject)
       // The subject must not end the line early, nor hold anything that a terminal obeys.
-      let shown = end == 0 ? subject : printable(subject)
-      return .line(Array((text + "\t" + shown).utf8) + [end])
+      return .line(Array((text + "\t" + (end == 0 ? subject : printable(subject))).utf8) + [end])
     case .json(let subject):
       var line = JSONRecord(answer, order, subject: subject)
       line.set("file", file.map(JSONValue.string))
@@ -177,19 +148,12 @@ enum RecordStyle {
     guard case .json(let subject) = self else { return nil }
     var line = JSONRecord(answer, order, subject: subject)
     if let own {
-      line.set("ok", .bool(false))
-      line.set(
-        "error",
-        .object([
-          JSONValue.Member("code", .string(own.code)),
-          JSONValue.Member("message", .string(own.message)),
-          JSONValue.Member("retryable", .bool(false)),
-        ]))
+      line.set("ok", false)
+      line.set("error", ["code": .string(own.code), "message": .string(own.message), "retryable": false])
     }
     return .line(line.bytes)
   }
 
-  /// The record of an event before the answer.
   func event(_ order: FetchOrder, _ event: Answer) -> Record? {
     guard case .json(let subject) = self else { return nil }
     return .line(JSONRecord(event, order, subject: subject).bytes)
@@ -218,11 +182,5 @@ struct JSONRecord {
     }
   }
 
-  /// The line with its newline.
-  var bytes: [UInt8] {
-    var writer = JSONWriter()
-    writer.object(members)
-    let text = withoutPasswords(String(decoding: writer.bytes, as: UTF8.self))
-    return Array(text.utf8) + [UInt8(ascii: "\n")]
-  }
+  var bytes: [UInt8] { Array(withoutPasswords(JSONValue.object(members).encoded()).utf8) + [UInt8(ascii: "\n")] }
 }

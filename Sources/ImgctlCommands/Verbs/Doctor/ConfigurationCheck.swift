@@ -1,33 +1,29 @@
 import Glibc
+import ImgdConnection
 import ImgdSystem
 
 /// The configuration that the next start or reload reads: the daemon that runs may have refused it.
 struct ConfigurationCheck {
-  private let place: SocketPlace
-  private let environment: [String: String]
+  let place: SocketPlace
+  let environment: [String: String]
   /// The program that reads it, with `--check-config`.
-  private let program: String
-
-  init(_ place: SocketPlace, of program: String = "imgd", environment: [String: String]) {
-    self.place = place
-    self.environment = environment
-    self.program = program
-  }
+  var program = "imgd"
 
   /// No findings about a daemon that was started with a socket of its own: its options are not known.
   var findings: [Finding] {
     guard place.isMachines || place.isOwn,
-      let output = ProgramOutput.with(
-        .messagesRead, Self.path(of: program), ["--check-config"], environment: variables), let code = output.code
+      let output = ProgramOutput.of(
+        Self.path(of: program), ["--check-config"], environment: variables, withMessages: true), let code = output.code
     else { return [] }
-    return [Self.finding(code, output.text, of: program, isRoot: ProcessUser.effective == 0)].compactMap { $0 }
+    return [Self.finding(code, output.text, of: program, isRoot: geteuid() == 0)].compactMap { $0 }
   }
 
   /// Judges what `--check-config` has said; nil for a program that could not tell.
   static func finding(_ code: CInt, _ text: String, of program: String, isRoot: Bool) -> Finding? {
     let subject = "configuration"
     if code == 0 { return .ok(subject, "good, as \(program) --check-config reads it") }
-    guard code == configurationError else { return nil }
+    // EX_CONFIG, which is a macro.
+    guard code == 78 else { return nil }
     let prefix = "\(program): error: "
     let mistakes = text.split(separator: "\n").map {
       $0.hasPrefix(prefix) ? String($0.dropFirst(prefix.count)) : String($0)
@@ -39,11 +35,8 @@ struct ConfigurationCheck {
     }
     return .problem(
       subject, shown,
-      remedy: "correct it, until \(program) --check-config is content: no restart and no reload " + "will take it")
+      remedy: "correct it, until \(program) --check-config is content: no restart and no reload will take it")
   }
-
-  /// EX_CONFIG, which is a macro.
-  private static let configurationError: CInt = 78
 
   /// The environment of the check. The machine's service has the machine's configuration, and nothing of this user's
   /// environment; a user's own daemon has that user's, even if the user is root.
@@ -61,23 +54,16 @@ struct ConfigurationCheck {
 
   /// The program beside this one, or the one that a shell finds.
   private static func path(of program: String) -> String {
-    var own = [CChar](repeating: 0, count: 4096)
-    // Fills at most the size of the buffer.
-    let count = max(unsafe readlink("/proc/self/exe", &own, own.count), 0)
-    let path = String(decoding: own.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return program }
+    guard let path = LinkTarget.link("/proc/self/exe"), let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else {
+      return program
+    }
     let beside = String(path[...slash]) + program
-    return TextFile.isThere(beside) ? beside : program
+    return SocketSearch.isThere(beside) ? beside : program
   }
 }
 
 /// Small files that the system shows.
 enum TextFile {
-  static func isThere(_ path: String) -> Bool {
-    // The path is a C string for the length of the call.
-    unsafe access(path, F_OK) == 0
-  }
-
   /// The beginning of a file, at most `longest` bytes; nil if it cannot be read.
   static func content(of path: String, longest: Int) -> String? {
     let bytes = try? FileDescriptor(opening: path, O_RDONLY).rest(longest, of: path)

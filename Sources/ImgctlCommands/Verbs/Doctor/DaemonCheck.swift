@@ -18,8 +18,7 @@ struct DaemonCheck {
     guard let decode = stats.object("decode"), let sandbox = decode.text("sandbox") else { return nil }
     switch sandbox {
     case "full":
-      return .ok(
-        "decoder", "in its sandbox; reads \(decode.display("decodes")); " + "writes \(decode.display("encodes"))")
+      return .ok("decoder", "in its sandbox; reads \(decode.display("decodes")); writes \(decode.display("encodes"))")
     case "partial":
       return .note(
         "decoder", "this kernel does not give it the whole sandbox",
@@ -33,14 +32,13 @@ struct DaemonCheck {
 
   private var memory: Finding? {
     guard let memory = stats.object("memory"), let pressure = stats.object("pressure") else { return nil }
-    let source = pressure.display("source")
     let use = "\(Quantity.size(memory.number("bytes") ?? 0)) of \(Quantity.size(memory.number("capacity") ?? 0))"
-    switch source {
+    switch pressure.display("source") {
     case "off":
       return .note(
         "memory", "\(use); the cache is not emptied when memory is short", remedy: "Memory.Pressure=auto in imgd.conf")
     case "none": return .note("memory", "\(use); nothing tells when memory is short (\(pressure.display("note")))")
-    default: return .ok("memory", "\(use); pressure is reported by: \(source)")
+    case let source: return .ok("memory", "\(use); pressure is reported by: \(source)")
     }
   }
 
@@ -116,7 +114,6 @@ struct OpenFileLimit {
     self.init(limits)
   }
 
-  /// Reads the kernel's table.
   init?(_ limits: String) {
     for line in limits.split(separator: "\n") where line.hasPrefix("Max open files") {
       let columns = line.dropFirst("Max open files".count).split(separator: " ")
@@ -201,8 +198,7 @@ struct FleetCheck {
     case "ok":
       // The server works, but has a setting that will cause trouble one day.
       if let text { return .note("fleet", text, remedy: "see fleet.md for the server's settings") }
-      let counts = "\(fleet.display("hits")) hits, \(fleet.display("stores")) stored"
-      return .ok("fleet", "\(server): \(counts)")
+      return .ok("fleet", "\(server): \(fleet.display("hits")) hits, \(fleet.display("stores")) stored")
     case "connecting": return .note("fleet", text ?? "\(server): connecting", remedy: "ask again in a moment")
     case "read-only":
       return .problem(

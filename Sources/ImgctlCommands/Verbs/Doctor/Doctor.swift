@@ -15,30 +15,27 @@ struct Doctor: Verb {
 
   func carryOut(in context: Context) throws(Failure) -> ExitCode {
     let place = SocketPlace(context)
-    var findings = SocketCheck(place).findings
+    var findings = SocketCheck(place: place).findings
     // Without a connection there is no daemon to ask.
     var hasAnswered = false
     if !findings.contains(where: { $0.grade == .problem }) {
       let interview = Interview(context, place)
-      hasAnswered = interview.answers != nil
-      findings += Self.findings(of: interview, in: context)
+      findings += interview.findings
+      if let answers = interview.answers {
+        hasAnswered = true
+        findings += DaemonCheck(answers).findings
+        findings += NetworkCheck(answers, environment: context.environment).findings + FleetCheck(answers).findings
+      }
     }
-    findings += ConfigurationCheck(place, environment: context.environment).findings
-    findings += UnitCheck(place, hasAnswered: hasAnswered, environment: context.environment).findings
+    findings += ConfigurationCheck(place: place, environment: context.environment).findings
+    findings += UnitCheck(place: place, environment: context.environment, hasAnswered: hasAnswered).findings
     for finding in findings { try context.print(context.asJSON ? finding.json : finding.lines(context.palette)) }
     return findings.contains { $0.grade == .problem } ? .failed : .done
-  }
-
-  private static func findings(of interview: Interview, in context: Context) -> [Finding] {
-    guard let answers = interview.answers else { return interview.findings }
-    return interview.findings + DaemonCheck(answers).findings
-      + NetworkCheck(answers, environment: context.environment).findings + FleetCheck(answers).findings
   }
 }
 
 /// The outcome of one check of `imgctl doctor`.
 struct Finding: Equatable {
-  /// How good or bad it is.
   enum Grade: String {
     case ok
     /// Worth knowing, and perhaps intended.
@@ -48,7 +45,6 @@ struct Finding: Equatable {
 
   let grade: Grade
   let subject: String
-  /// One line, or several.
   let text: String
   /// The thing to do about it, for all but good news.
   let remedy: String?
@@ -71,23 +67,17 @@ struct Finding: Equatable {
     Finding(.problem, subject, text, remedy)
   }
 
-  /// The finding as a line of JSON.
   var json: String {
-    var line = JSONWriter()
-    line.beginObject()
-    line.field("check", subject)
-    line.field("grade", grade.rawValue)
-    line.field("text", text)
-    if let remedy { line.field("remedy", remedy) }
-    line.endObject()
-    return String(decoding: line.bytes, as: UTF8.self)
+    var fields = [("check", subject), ("grade", grade.rawValue), ("text", text)]
+    if let remedy { fields.append(("remedy", remedy)) }
+    return JSONValue.object(fields.map { JSONValue.Member($0, .string($1)) }).encoded()
   }
 
   /// The finding as people read it, with its remedy on a line of its own.
   func lines(_ palette: Palette) -> String {
     let margin = String(repeating: " ", count: 23)
-    let first = palette(grade.rawValue.padded(to: 8), style) + " " + subject.padded(to: 13) + " "
-    return first + text.split(separator: "\n").joined(separator: "\n" + margin)
+    return palette(TextWidth.padded(grade.rawValue, to: 8), style) + " " + TextWidth.padded(subject, to: 13) + " "
+      + text.split(separator: "\n").joined(separator: "\n" + margin)
       + (remedy.map { "\n" + margin + "→ " + $0 } ?? "")
   }
 
@@ -98,10 +88,6 @@ struct Finding: Equatable {
     case .problem: .bad
     }
   }
-}
-
-extension String {
-  fileprivate func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
 }
 
 /// The daemon's answers to the questions of `imgctl doctor`.

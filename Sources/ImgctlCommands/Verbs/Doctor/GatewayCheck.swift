@@ -11,19 +11,14 @@ struct GatewayCheck {
     service = units.unit("imgd-http.service")
   }
 
-  /// Whether anybody has turned it on.
-  var isWanted: Bool {
-    guard socket["LoadState"] == "loaded" else { return false }
-    return [socket["UnitFileState"], service["UnitFileState"]].contains("enabled") || socket["ActiveState"] == "active"
-      || service["ActiveState"] == "failed"
-  }
-
-  /// The gateway's state, with the last error of its log and its answer to a request for `/health`; nil unless it is
-  /// wanted.
+  /// The gateway's state, with the last error of its log and its answer to a request for `/health`; nil unless somebody
+  /// has turned it on.
   func finding(command: String, lastError: (_ unit: String) -> String?, answer: (_ socket: String) -> GatewayAnswer?)
     -> Finding?
   {
-    guard isWanted else { return nil }
+    let isEnabled = [socket["UnitFileState"], service["UnitFileState"]].contains("enabled")
+    let isUsed = isEnabled || socket["ActiveState"] == "active" || service["ActiveState"] == "failed"
+    guard socket["LoadState"] == "loaded", isUsed else { return nil }
     if service["ActiveState"] == "failed" {
       return .problem(
         "imgd-http", "imgd-http.service has failed" + (lastError("imgd-http.service") ?? ""),
@@ -35,8 +30,10 @@ struct GatewayCheck {
         "imgd-http", "imgd-http.socket is \(socket["ActiveState"] ?? "?")",
         remedy: "\(command) enable --now imgd-http.socket")
     }
+    // Asked only where the socket is one in the file system: `/run/imgd/http.sock (Stream)`.
+    let path = (socket["Listen"] ?? "").split(separator: " ").first.map { String($0) } ?? ""
     // A question would start the service.
-    guard service["ActiveState"] == "active", let path, let answer = answer(path) else {
+    guard service["ActiveState"] == "active", path.hasPrefix("/"), let answer = answer(path) else {
       return .ok("imgd-http", "imgd-http.socket is active")
     }
     return switch answer {
@@ -47,12 +44,6 @@ struct GatewayCheck {
         remedy: "see the other problems; if there is none: \(command) restart imgd-http")
     case .silence: .problem("imgd-http", "does not answer at \(path)", remedy: "\(command) restart imgd-http")
     }
-  }
-
-  /// The socket, where it is one in the file system: `/run/imgd/http.sock (Stream)`.
-  private var path: String? {
-    guard let listen = socket["Listen"], listen.hasPrefix("/") else { return nil }
-    return listen.split(separator: " ").first.map { String($0) }
   }
 }
 

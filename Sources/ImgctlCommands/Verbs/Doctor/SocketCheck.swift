@@ -4,9 +4,7 @@ import ImgdSystem
 
 /// Whether the socket is there, and whether this user may connect to it.
 struct SocketCheck {
-  private let place: SocketPlace
-
-  init(_ place: SocketPlace) { self.place = place }
+  let place: SocketPlace
 
   var findings: [Finding] {
     guard let owner = SocketOwner(path: place.path) else { return [missing] }
@@ -32,25 +30,37 @@ struct SocketCheck {
   }
 
   private func permission(_ owner: SocketOwner) -> Finding {
-    let bits = String(owner.permissions, radix: 8)
-    let rights = "owner \(owner.user), group \(owner.group), mode \(bits)"
+    let rights = "owner \(owner.user), group \(owner.group), mode \(String(owner.permissions, radix: 8))"
     // The path is a C string for the length of the call.
     if unsafe faccessat(AT_FDCWD, place.path, W_OK, AT_EACCESS) == 0 {
       return .ok("permission", "you may connect (\(rights))")
     }
     let user = SocketOwner.userName(geteuid())
-    if ProcessUser.isListed(inGroup: owner.gid) {
+    if Self.isListed(inGroup: owner.gid) {
       return .problem(
         "permission", "\(user) is in the group \(owner.group), and was not at the login (\(rights))",
         remedy: "log in again, or write: newgrp \(owner.group)")
     }
-    guard owner.permissions & 0o020 != 0, owner.group != "root" else {
-      return .problem(
-        "permission", "\(user) may not connect (\(rights))", remedy: "only the user \(owner.user) may use this daemon")
-    }
+    let isForGroup = owner.permissions & 0o020 != 0 && owner.group != "root"
     return .problem(
       "permission", "\(user) may not connect (\(rights))",
-      remedy: "sudo adduser \(user) \(owner.group), and log in again")
+      remedy: isForGroup
+        ? "sudo adduser \(user) \(owner.group), and log in again" : "only the user \(owner.user) may use this daemon")
+  }
+
+  /// Whether the system lists this user in a group; the process may have been started before it did.
+  private static func isListed(inGroup gid: UInt32) -> Bool {
+    // The result belongs to the C library until the next call of this thread, and is copied at once.
+    guard let entry = unsafe getpwuid(geteuid()), let name = unsafe entry.pointee.pw_name else { return false }
+    let user = unsafe String(cString: name)
+    let own = unsafe entry.pointee.pw_gid
+    var count: CInt = 0
+    // The first call fails and tells how many there are; the lists may change before the second.
+    _ = unsafe getgrouplist(user, own, nil, &count)
+    guard count > 0 else { return false }
+    var groups = [gid_t](repeating: 0, count: Int(count))
+    let found = unsafe getgrouplist(user, own, &groups, &count)
+    return found > 0 && groups.prefix(Int(found)).contains(gid)
   }
 }
 
@@ -68,19 +78,16 @@ struct SocketPlace {
   /// Whether systemd manages this machine's services.
   let hasManager: Bool
 
-  init(_ context: Context, hasManager: Bool = TextFile.isThere("/run/systemd/system")) {
+  init(_ context: Context, hasManager: Bool = SocketSearch.isThere("/run/systemd/system")) {
     path = context.socket
     self.hasManager = hasManager
-    let own = ControlSocketPlace.user(environment: context.environment, uid: ProcessUser.effective)
+    let own = ControlSocketPlace.user(environment: context.environment, uid: geteuid())
     isOwn = path == own
     isMachines = path == ControlSocketPlace.system
-    choice =
-      if context.manner.socket != nil { .option } else if !(context.environment["IMGD_SOCKET"] ?? "").isEmpty {
-        .variable
-      } else { isOwn ? .ownDaemon : .machine }
+    let isSet = !(context.environment["IMGD_SOCKET"] ?? "").isEmpty
+    choice = context.manner.socket != nil ? .option : isSet ? .variable : isOwn ? .ownDaemon : .machine
   }
 
-  /// The choice in a few words.
   var reason: String {
     switch choice {
     case .option: "named by --socket"
@@ -107,25 +114,5 @@ struct SocketPlace {
   var restartCommand: String {
     guard hasManager else { return "" }
     return isMachines ? ": sudo systemctl restart imgd" : isOwn ? ": systemctl --user restart imgd" : ""
-  }
-}
-
-/// The user who runs imgctl.
-enum ProcessUser {
-  static var effective: UInt32 { geteuid() }
-
-  /// Whether the system lists the user in a group; the process may have been started before it did.
-  static func isListed(inGroup gid: UInt32) -> Bool {
-    // The result belongs to the C library until the next call of this thread, and is copied at once.
-    guard let entry = unsafe getpwuid(effective), let name = unsafe entry.pointee.pw_name else { return false }
-    let user = unsafe String(cString: name)
-    let own = unsafe entry.pointee.pw_gid
-    var count: CInt = 0
-    // The first call fails and tells how many there are; the lists may change before the second.
-    _ = unsafe getgrouplist(user, own, nil, &count)
-    guard count > 0 else { return false }
-    var groups = [gid_t](repeating: 0, count: Int(count))
-    let found = unsafe getgrouplist(user, own, &groups, &count)
-    return found > 0 && groups.prefix(Int(found)).contains(gid)
   }
 }

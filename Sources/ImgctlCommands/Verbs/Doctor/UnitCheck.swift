@@ -3,50 +3,39 @@ import ImgdSystem
 
 /// The units of imgd, where systemd runs and the socket is that of a unit.
 struct UnitCheck {
-  private let place: SocketPlace
-  private let hasAnswered: Bool
-  private let environment: [String: String]
-
-  /// `hasAnswered` says whether a daemon was found at the socket.
-  init(_ place: SocketPlace, hasAnswered: Bool, environment: [String: String]) {
-    self.place = place
-    self.hasAnswered = hasAnswered
-    self.environment = environment
-  }
+  let place: SocketPlace
+  let environment: [String: String]
+  /// Whether a daemon was found at the socket.
+  let hasAnswered: Bool
 
   var findings: [Finding] {
     guard place.isOwn || place.isMachines, place.hasManager else { return [] }
-    let units = ["imgd.socket", "imgd.service"]
+    var arguments = ["show", "--property=Id,LoadState,ActiveState,UnitFileState,Listen", "imgd.socket", "imgd.service"]
     // The gateway is the machine's alone.
-    let gatewayUnits = ["imgd-http.socket", "imgd-http.service"]
-    let arguments =
-      (place.isOwn ? ["--user"] : []) + ["show", "--property=Id,LoadState,ActiveState,UnitFileState,Listen"] + units
-      + (place.isOwn ? [] : gatewayUnits)
-    guard let answer = ProgramOutput.of("systemctl", arguments, environment: environment) else {
+    arguments = place.isOwn ? ["--user"] + arguments : arguments + ["imgd-http.socket", "imgd-http.service"]
+    guard let answer = ProgramOutput.of("systemctl", arguments, environment: environment), answer.code == 0 else {
       return [.note("unit", "systemctl does not answer")]
     }
     let command = place.isOwn ? "systemctl --user" : "sudo systemctl"
-    let states = UnitStates(answer)
-    return states.findings(command: command, hasAnswered: hasAnswered, lastError: lastError) + gateway(states, command)
-  }
-
-  private func gateway(_ states: UnitStates, _ command: String) -> [Finding] {
-    let finding = GatewayCheck(states).finding(command: command, lastError: lastError) { GatewayAnswer(of: $0) }
-    guard let finding else { return [] }
+    let states = UnitStates(answer.text)
+    let findings = states.findings(command: command, hasAnswered: hasAnswered, lastError: lastError)
+    let gateway = GatewayCheck(states).finding(command: command, lastError: lastError) { GatewayAnswer(of: $0) }
+    guard let gateway else { return findings }
     // Good news about the same files has already been reported.
-    let configuration = ConfigurationCheck(place, of: "imgd-http", environment: environment)
-    return [finding] + configuration.findings.filter { $0.grade != .ok }
+    let configuration = ConfigurationCheck(place: place, environment: environment, program: "imgd-http")
+    return findings + [gateway] + configuration.findings.filter { $0.grade != .ok }
   }
 
   /// The last error that a unit has logged, after a colon; root alone may read the journal.
   private func lastError(_ unit: String) -> String? {
-    guard place.isMachines, ProcessUser.effective == 0 else { return nil }
+    guard place.isMachines, geteuid() == 0 else { return nil }
     // Only the unit's own lines: what systemd says about it is not the reason.
     let arguments = [
       "--quiet", "--boot", "_SYSTEMD_UNIT=\(unit)", "--priority=err", "--lines=1", "--output=cat", "--no-pager",
     ]
-    let text = ProgramOutput.of("journalctl", arguments, environment: environment)
-    return text.flatMap { $0.split(separator: "\n").last.map { ": " + String($0) } }
+    let output = ProgramOutput.of("journalctl", arguments, environment: environment)
+    guard let output, output.code == 0 else { return nil }
+    return output.text.split(separator: "\n").last.map { ": " + String($0) }
   }
 }
 
@@ -67,34 +56,29 @@ struct UnitStates {
   func findings(command: String, hasAnswered: Bool = false, lastError: (_ unit: String) -> String? = { _ in nil })
     -> [Finding]
   {
-    let socket = unit("imgd.socket"), service = unit("imgd.service")
+    let socket = unit("imgd.socket")
     guard socket["LoadState"] == "loaded" else {
       return [.note("unit", "imgd.socket is not installed: imgd does not start by itself")]
     }
-    var findings: [Finding] = []
-    if service["ActiveState"] == "failed" {
-      findings.append(
-        .problem(
-          "unit", "imgd.service has failed" + (lastError("imgd.service") ?? ""),
-          remedy: "journalctl -u imgd says why; then: \(command) restart imgd.socket imgd.service"))
-    }
     let (state, file) = (socket["ActiveState"] ?? "?", socket["UnitFileState"] ?? "?")
-    if state != "active", hasAnswered {
-      findings.append(
-        .note(
-          "unit", "imgd.socket is \(state): the imgd that answers was started by hand",
-          remedy: "to have it started by itself, end that one, and: \(command) enable --now imgd.socket"))
-    } else if state != "active" {
-      findings.append(.problem("unit", "imgd.socket is \(state)", remedy: "\(command) enable --now imgd.socket"))
-    } else if file == "disabled" {
-      findings.append(
+    let finding: Finding =
+      if state != "active" {
+        hasAnswered
+          ? .note(
+            "unit", "imgd.socket is \(state): the imgd that answers was started by hand",
+            remedy: "to have it started by itself, end that one, and: \(command) enable --now imgd.socket")
+          : .problem("unit", "imgd.socket is \(state)", remedy: "\(command) enable --now imgd.socket")
+      } else if file == "disabled" {
         .note(
           "unit", "imgd.socket is active, and will not be after the next boot", remedy: "\(command) enable imgd.socket")
-      )
-    } else {
-      findings.append(.ok("unit", "imgd.socket is active and \(file)"))
-    }
-    return findings
+      } else {
+        .ok("unit", "imgd.socket is active and \(file)")
+      }
+    guard unit("imgd.service")["ActiveState"] == "failed" else { return [finding] }
+    let failure = Finding.problem(
+      "unit", "imgd.service has failed" + (lastError("imgd.service") ?? ""),
+      remedy: "journalctl -u imgd says why; then: \(command) restart imgd.socket imgd.service")
+    return [failure, finding]
   }
 
   /// The properties of a unit; empty if there is no such unit.
@@ -109,26 +93,18 @@ struct ProgramOutput {
   let code: CInt?
   let text: String
 
-  /// The standard output of a program that is looked up as a shell would do it; nil if it does not start, or fails.
-  static func of(_ program: String, _ arguments: [String], environment: [String: String]) -> String? {
-    let output = with(.messagesLost, program, arguments, environment: environment)
-    return output?.code == 0 ? output?.text : nil
-  }
-
-  /// What becomes of the standard error of a program.
-  enum Messages { case messagesLost, messagesRead }
-
-  /// What a program has written, and its exit code; nil if it does not start.
-  static func with(_ messages: Messages, _ program: String, _ arguments: [String], environment: [String: String])
-    -> ProgramOutput?
-  {
+  /// The output of a program that is looked up as a shell would do it, with its standard error if that is wanted; nil
+  /// if it does not start.
+  static func of(
+    _ program: String, _ arguments: [String], environment: [String: String], withMessages: Bool = false
+  ) -> ProgramOutput? {
     var ends: [CInt] = [-1, -1]
     guard unsafe pipe(&ends) == 0 else { return nil }
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     let reading = FileDescriptor(owning: ends[0])
     let pid = start(
       [program] + arguments, environment.map { "\($0.key)=\($0.value)" }, output: FileDescriptor(owning: ends[1]),
-      messages)
+      withMessages: withMessages)
     guard let pid else { return nil }
     let output = read(reading)
     var status: CInt = 0
@@ -143,19 +119,19 @@ struct ProgramOutput {
     try? reading.rest(longest, of: "a program's output")
   }
 
-  /// Starts the program without input. This process keeps no end of the output, which thus ends with the
-  /// program.
+  /// Starts the program without input. This process keeps no end of the output, which thus ends with the program.
   private static func start(
-    _ command: [String], _ environment: [String], output: consuming FileDescriptor, _ messages: Messages
+    _ command: [String], _ environment: [String], output: consuming FileDescriptor, withMessages: Bool
   ) -> pid_t? {
     var actions = unsafe posix_spawn_file_actions_t()
     unsafe posix_spawn_file_actions_init(&actions)
     defer { unsafe posix_spawn_file_actions_destroy(&actions) }
     unsafe posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
     unsafe posix_spawn_file_actions_adddup2(&actions, output.number, 1)
-    switch messages {
-    case .messagesLost: unsafe posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
-    case .messagesRead: unsafe posix_spawn_file_actions_adddup2(&actions, output.number, 2)
+    if withMessages {
+      unsafe posix_spawn_file_actions_adddup2(&actions, output.number, 2)
+    } else {
+      unsafe posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
     }
     var pid: pid_t = 0
     let code = unsafe withCStrings(command) { arguments in

@@ -21,32 +21,57 @@ struct Canvas {
 
   /// Draws in the best way that the screen has, unless another one is wanted.
   init(_ screen: Screen, _ wanted: DrawingProtocol?, _ context: Context) throws(Failure) {
-    let drawing = wanted ?? Self.best(on: screen)
+    let drawing = wanted ?? (screen.hasKittyPictures ? .kitty : screen.hasSixels ? .sixel : .symbols)
     guard drawing == .kitty || imgctl_open_chafa() != 0 else {
-      throw Failure(
-        .failed, "pictures as \(drawing.rawValue) need the library libchafa: " + "install the package libchafa0")
+      throw Failure(.failed, "pictures as \(drawing.rawValue) need the library libchafa: install the package libchafa0")
     }
     let cell = drawing == .symbols ? Self.symbolCell : screen.cell
     self.drawing = drawing
     cells = screen.cells
-    colours = ColourDepth(context.manner.colour, context.environment).value
+    colours = Self.colours(context.manner.colour, context.environment)
     room = PixelSize(
       width: min(screen.cells.columns * cell.width, Self.longestSide),
       height: min(screen.cells.rows * cell.height, Self.longestSide))
   }
 
-  private static func best(on screen: Screen) -> DrawingProtocol {
-    if screen.hasKittyPictures { return .kitty }
-    return screen.hasSixels ? .sixel : .symbols
+  /// How many colours a picture is drawn in. For a picture they are not a decoration: it keeps them when its text goes
+  /// into a file, too.
+  private static func colours(_ wish: Manner.Colour, _ environment: [String: String]) -> imgctl_colours {
+    let (terminal, depth) = (environment["TERM"] ?? "", environment["COLORTERM"] ?? "")
+    let isPlain = terminal == "dumb" || !(environment["NO_COLOR"] ?? "").isEmpty
+    if wish == .never || wish == .auto && isPlain { return IMGCTL_NO_COLOURS }
+    if depth == "truecolor" || depth == "24bit" || terminal.hasSuffix("-direct") || terminal == "xterm-kitty" {
+      return IMGCTL_MILLIONS_OF_COLOURS
+    }
+    // Without a name the text goes into a file that is shown on a terminal later.
+    return terminal.hasSuffix("-256color") || terminal.isEmpty ? IMGCTL_256_COLOURS : IMGCTL_16_COLOURS
   }
 
   /// The text that draws a picture, without the end of its last line.
   func text(of picture: borrowing DecodedPicture) -> [UInt8] {
     switch drawing {
-    case .kitty: KittyText.bytes(of: picture)
-    case .sixel: ChafaText.sixels(of: picture)
+    case .kitty: return KittyText.bytes(of: picture)
+    case .sixel: return unsafe Self.chafaText(of: picture) { unsafe imgctl_sixels($0) }
     case .symbols:
-      ChafaText.halfBlocks(of: picture, in: Self.cells(for: picture.width, picture.height, within: cells), colours)
+      let size = Self.cells(for: picture.width, picture.height, within: cells)
+      return unsafe Self.chafaText(of: picture) { picture in
+        unsafe imgctl_half_blocks(picture, CInt(size.columns), CInt(size.rows), colours)
+      }
+    }
+  }
+
+  /// The text that libchafa makes of a picture; the library is open.
+  private static func chafaText(
+    of picture: borrowing DecodedPicture, _ draw: (imgctl_picture) -> imgctl_text
+  ) -> [UInt8] {
+    unsafe picture.withBytes { bytes in
+      let lent = unsafe imgctl_picture(
+        pixels: bytes.baseAddress, width: CInt(picture.width), height: CInt(picture.height),
+        stride: CInt(picture.stride))
+      let text = unsafe draw(lent)
+      defer { unsafe imgctl_free_text(text) }
+      let letters = unsafe UnsafeRawBufferPointer(start: text.bytes, count: text.count)
+      return unsafe Array(letters)
     }
   }
 
@@ -70,23 +95,17 @@ struct DecodedPicture: ~Copyable {
   let stride: Int
   private let memory: ReceivedMemory
 
-  /// The pixels that came with an answer.
   init(_ reply: Reply, _ descriptor: consuming FileDescriptor) throws(Failure) {
-    let (width, height, stride) = try Self.measures(reply.objects("fds")?.first)
+    guard let fields = reply.objects("fds")?.first, fields.text("format") == "rgba8",
+      let width = fields.number("width"), 1...65_535 ~= width, let height = fields.number("height"),
+      1...65_535 ~= height, let stride = fields.number("stride"), width * 4...1 << 20 ~= stride
+    else { throw Failure(.failed, "the daemon described its pixels in a way unknown to imgctl") }
     do throws(SystemFailure) { memory = try ReceivedMemory(descriptor, count: stride * height) } catch {
       throw Failure(error)
     }
     self.width = width
     self.height = height
     self.stride = stride
-  }
-
-  private static func measures(_ fields: Reply?) throws(Failure) -> (width: Int, height: Int, stride: Int) {
-    guard let fields, fields.text("format") == "rgba8", let width = fields.number("width"), 1...65_535 ~= width,
-      let height = fields.number("height"), 1...65_535 ~= height, let stride = fields.number("stride"),
-      width * 4...1 << 20 ~= stride
-    else { throw Failure(.failed, "the daemon described its pixels in a way unknown to imgctl") }
-    return (width, height, stride)
   }
 
   /// Lends the bytes of all rows: red, green, blue and alpha of each pixel.
@@ -132,56 +151,5 @@ enum KittyText {
       }
       letters.append(base64: packed.span)
     }
-  }
-}
-
-/// The text that libchafa makes of pictures; the library is open.
-enum ChafaText {
-  static func halfBlocks(of picture: borrowing DecodedPicture, in cells: CellSize, _ colours: imgctl_colours) -> [UInt8]
-  {
-    unsafe text(of: picture) { picture in
-      unsafe imgctl_half_blocks(picture, CInt(cells.columns), CInt(cells.rows), colours)
-    }
-  }
-
-  static func sixels(of picture: borrowing DecodedPicture) -> [UInt8] {
-    unsafe text(of: picture) { unsafe imgctl_sixels($0) }
-  }
-
-  private static func text(of picture: borrowing DecodedPicture, _ draw: (imgctl_picture) -> imgctl_text) -> [UInt8] {
-    unsafe picture.withBytes { bytes in
-      let lent = unsafe imgctl_picture(
-        pixels: bytes.baseAddress, width: CInt(picture.width), height: CInt(picture.height),
-        stride: CInt(picture.stride))
-      let text = unsafe draw(lent)
-      defer { unsafe imgctl_free_text(text) }
-      let letters = unsafe UnsafeRawBufferPointer(start: text.bytes, count: text.count)
-      return unsafe Array(letters)
-    }
-  }
-}
-
-/// How many colours a picture is drawn in. For a picture they are not a decoration: it keeps them when its text goes
-/// into a file, too.
-struct ColourDepth {
-  let value: imgctl_colours
-
-  init(_ wish: Manner.Colour, _ environment: [String: String]) {
-    let terminal = environment["TERM"] ?? ""
-    let isPlain = terminal == "dumb" || !(environment["NO_COLOR"] ?? "").isEmpty
-    value =
-      switch wish {
-      case .never: IMGCTL_NO_COLOURS
-      case .auto where isPlain: IMGCTL_NO_COLOURS
-      case .auto, .always: Self.depth(of: terminal, environment["COLORTERM"] ?? "")
-      }
-  }
-
-  private static func depth(of terminal: String, _ colours: String) -> imgctl_colours {
-    if colours == "truecolor" || colours == "24bit" || terminal.hasSuffix("-direct") || terminal == "xterm-kitty" {
-      return IMGCTL_MILLIONS_OF_COLOURS
-    }
-    // Without a name the text goes into a file that is shown on a terminal later.
-    return terminal.hasSuffix("-256color") || terminal.isEmpty ? IMGCTL_256_COLOURS : IMGCTL_16_COLOURS
   }
 }

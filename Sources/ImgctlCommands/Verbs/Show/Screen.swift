@@ -15,42 +15,28 @@ struct Screen {
   let hasSixels: Bool
 
   init(_ context: Context, limit: CellLimit) {
-    guard context.console.terminals.output else {
-      self.init(limit.applied(to: Self.usual), nil, TerminalReplies())
-      return
+    var (room, cell) = (Self.usual, Self.usualCell)
+    var replies = TerminalReplies()
+    if context.console.terminals.output {
+      var measures = winsize()
+      // Fills in a value of this type, which lives on this stack; zeros stay where the terminal does not tell.
+      _ = unsafe ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &measures)
+      let (columns, rows) = (Int(measures.ws_col), Int(measures.ws_row))
+      if columns > 0, rows > 0 {
+        // The prompt that follows needs a line, and must not push the picture out.
+        room = CellSize(columns: columns, rows: max(1, rows - 1))
+        let (width, height) = (Int(measures.ws_xpixel), Int(measures.ws_ypixel))
+        if width > 0, height > 0 { cell = PixelSize(width: max(1, width / columns), height: max(1, height / rows)) }
+      }
+      if TerminalQuery.isUseful(in: context.environment) { replies = TerminalQuery.ask() ?? replies }
     }
-    let measures = Self.measures
-    var cells = measures.map { CellSize(columns: Int($0.ws_col), rows: Int($0.ws_row)) }
-    if cells?.columns == 0 || cells?.rows == 0 { cells = nil }
-    // The prompt that follows needs a line, and must not push the picture out.
-    let room = cells.map { CellSize(columns: $0.columns, rows: max(1, $0.rows - 1)) }
-    let replies = TerminalQuery.isUseful(in: context.environment) ? TerminalQuery.ask() : nil
-    self.init(limit.applied(to: room ?? Self.usual), measures.flatMap(Self.cell), replies ?? TerminalReplies())
-  }
-
-  private init(_ cells: CellSize, _ cell: PixelSize?, _ replies: TerminalReplies) {
-    self.cells = cells
-    self.cell = replies.cell ?? cell ?? Self.usualCell
+    cells = limit.applied(to: room)
+    self.cell = replies.cell ?? cell
     hasKittyPictures = replies.hasKittyPictures
     hasSixels = replies.hasSixels
   }
-
-  /// The kernel's notes about the terminal of standard output.
-  private static var measures: winsize? {
-    var measures = winsize()
-    // Fills in a value of this type, which lives on this stack.
-    return unsafe ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &measures) == 0 ? measures : nil
-  }
-
-  private static func cell(_ measures: winsize) -> PixelSize? {
-    guard measures.ws_xpixel > 0, measures.ws_ypixel > 0, measures.ws_col > 0, measures.ws_row > 0 else { return nil }
-    return PixelSize(
-      width: max(1, Int(measures.ws_xpixel / measures.ws_col)),
-      height: max(1, Int(measures.ws_ypixel / measures.ws_row)))
-  }
 }
 
-/// A size in pixels.
 struct PixelSize: Equatable {
   var width: Int
   var height: Int
@@ -77,7 +63,6 @@ struct CellLimit: Equatable {
     self.rows = rows
   }
 
-  /// Cuts a size to what is granted.
   func applied(to size: CellSize) -> CellSize { CellSize(columns: columns ?? size.columns, rows: rows ?? size.rows) }
 }
 
@@ -100,11 +85,20 @@ enum TerminalQuery {
   /// The answers; nil if there is no terminal to ask, or if the user is typing.
   static func ask() -> TerminalReplies? {
     guard let terminal = try? FileDescriptor(opening: "/dev/tty", O_RDWR | O_NOCTTY | O_NONBLOCK) else { return nil }
-    let signals = HeldSignals()
-    defer { signals.release() }
-    guard let before = settings(of: terminal), change(terminal, to: raw(before)) else { return nil }
-    defer { _ = change(terminal, to: before) }
-    guard typedAhead(at: terminal) == 0 else { return nil }
+    // Signals that would end or stop the program before the terminal has its settings back arrive later.
+    var signals = sigset_t()
+    unsafe pthread_sigmask(SIG_BLOCK, nil, &signals)
+    SignalWatch.block([SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP])
+    defer { unsafe pthread_sigmask(SIG_SETMASK, &signals, nil) }
+    var before = termios()
+    guard unsafe tcgetattr(terminal.number, &before) == 0 else { return nil }
+    var raw = before
+    raw.c_lflag &= ~tcflag_t(ICANON | ECHO)
+    // The settings change at once, and nothing that was typed is discarded.
+    guard unsafe tcsetattr(terminal.number, TCSANOW, &raw) == 0 else { return nil }
+    defer { _ = unsafe tcsetattr(terminal.number, TCSANOW, &before) }
+    var typedAhead: CInt = 0
+    guard unsafe ioctl(terminal.number, UInt(FIONREAD), &typedAhead) != 0 || typedAhead == 0 else { return nil }
     let bytes = Array(question.utf8)
     guard unsafe write(terminal.number, bytes, bytes.count) == bytes.count else { return nil }
     return answer(of: terminal)
@@ -128,47 +122,6 @@ enum TerminalQuery {
     var interest = pollfd(fd: terminal.number, events: Int16(POLLIN), revents: 0)
     return unsafe poll(&interest, 1, CInt(clamping: left)) > 0
   }
-
-  private static func settings(of terminal: borrowing FileDescriptor) -> termios? {
-    var settings = termios()
-    return unsafe tcgetattr(terminal.number, &settings) == 0 ? settings : nil
-  }
-
-  /// Changes the settings at once, and discards nothing that was typed.
-  private static func change(_ terminal: borrowing FileDescriptor, to settings: termios) -> Bool {
-    var settings = settings
-    return unsafe tcsetattr(terminal.number, TCSANOW, &settings) == 0
-  }
-
-  private static func raw(_ settings: termios) -> termios {
-    var settings = settings
-    settings.c_lflag &= ~tcflag_t(ICANON | ECHO)
-    return settings
-  }
-
-  private static func typedAhead(at terminal: borrowing FileDescriptor) -> Int {
-    var count: CInt = 0
-    return unsafe ioctl(terminal.number, UInt(FIONREAD), &count) == 0 ? Int(count) : 0
-  }
-}
-
-/// Holds back signals that would end or stop the program before the terminal has its settings back; they arrive later.
-private struct HeldSignals {
-  private let before: sigset_t
-
-  init() {
-    var held = sigset_t()
-    unsafe sigemptyset(&held)
-    for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP] { unsafe sigaddset(&held, number) }
-    var before = sigset_t()
-    unsafe pthread_sigmask(SIG_BLOCK, &held, &before)
-    self.before = before
-  }
-
-  func release() {
-    var before = before
-    unsafe pthread_sigmask(SIG_SETMASK, &before, nil)
-  }
 }
 
 /// The answers of a terminal, read byte by byte.
@@ -179,7 +132,6 @@ struct TerminalReplies: Equatable {
 
   private(set) var hasKittyPictures = false
   private(set) var hasSixels = false
-  /// The size of a cell in pixels.
   private(set) var cell: PixelSize?
   /// Whether the answer to the last question has come.
   private(set) var isComplete = false

@@ -23,9 +23,6 @@ struct Show: Verb {
       Pictures are decoded in the daemon's sandbox. Sixels and symbols need the package libchafa0.
       """)
 
-  /// The extra time after a fetch's deadline in which the daemon can report the timeout.
-  private static let grace = Duration.seconds(5)
-
   private let urls: [String]
   private let limit: CellLimit
   private let wanted: DrawingProtocol?
@@ -43,29 +40,24 @@ struct Show: Verb {
     let canvas = try Canvas(Screen(context, limit: limit), wanted, context)
     var outcome = ExitCode.done
     for url in urls {
-      let answer = try context.answer(
-        to: .fetch(request(url, for: canvas)), over: connection, within: options.timeout.map { $0 + Self.grace })
+      var fetch = FetchRequest(url: url)
+      fetch.delivery = .pixels
+      options.apply(to: &fetch)
+      fetch.form.box = PictureForm.Box(width: canvas.room.width, height: canvas.room.height)
+      let limit = options.timeout.map { $0 + FetchRun.grace }
+      let answer = try context.answer(to: .fetch(fetch), over: connection, within: limit)
       if answer.reply.isNotModified {
         context.console.remark("\(url): not modified")
       } else if answer.reply.succeeded == true {
         guard let memory = connection.takeDescriptor() else {
           throw Failure(.failed, "the daemon sent no pixels with its answer")
         }
-        let picture = try DecodedPicture(answer.reply, memory)
-        try context.print(canvas.text(of: picture))
+        try context.print(canvas.text(of: DecodedPicture(answer.reply, memory)))
       } else {
         context.console.complain("\(url): \(answer.reply.complaint(about: url))")
         outcome = outcome.joined(answer.reply.exitCode)
       }
     }
     return outcome
-  }
-
-  private func request(_ url: String, for canvas: Canvas) -> FetchRequest {
-    var fetch = FetchRequest(url: url)
-    fetch.delivery = .pixels
-    options.apply(to: &fetch)
-    fetch.form.box = PictureForm.Box(width: canvas.room.width, height: canvas.room.height)
-    return fetch
   }
 }

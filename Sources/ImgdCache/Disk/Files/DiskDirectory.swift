@@ -1,10 +1,9 @@
 // The directory that the disk tier lives in.
 //
-// The files in it are handed out as pictures, so no other user may be able to put anything there: the
-// directory must be ours and not writable by others, and it is opened once and held open. Everything
-// below it is reached through that descriptor, following no link. A foreign thing in the place
-// of something of ours is renamed to NAME.aside-1 and not looked at further; only somebody who may
-// write to the directory itself could have put it there.
+// The files in it are handed out as pictures, so no other user may be able to put anything there: the directory must
+// be ours and not writable by others, and it is opened once and held open. Everything below it is reached through
+// that descriptor, following no link. A foreign thing in the place of something of ours is renamed to NAME.aside-1
+// and not looked at further; only somebody who may write to the directory itself could have put it there.
 //
 //     DIRECTORY/lock            the right to use it, with the holder's process id
 //     DIRECTORY/1/              this layout; another version's directory is left as it is
@@ -60,11 +59,9 @@ package final class DiskDirectory: Sendable {
   /// The path of this layout's directory, which has the subdirectories.
   var layoutPath: String { path + "/" + Self.layout }
 
-  /// The path of the index file.
   package var indexPath: String { layoutPath + "/index.db" }
 
-  /// Whether the paths still lead to the open directories, which is false once they were removed or
-  /// moved away.
+  /// Whether the paths still lead to the open directories, which is false once they were removed or moved away.
   package func isInPlace() -> Bool { [path, layoutPath].map { try? FileStatus.of(path: $0).identity } == identities }
 }
 
@@ -73,7 +70,6 @@ package final class DiskDirectory: Sendable {
 /// Nothing that an operator has set up is changed behind their back: a directory that cannot be
 /// trusted is refused, with a message that says what would be right.
 enum DirectoryOpening {
-  /// Opens the directory itself.
   static func base(_ path: String) throws(DirectoryProblem) -> Directory {
     let path = try plain(path)
     try available(try makeIfMissing(path))
@@ -84,7 +80,6 @@ enum DirectoryOpening {
     return base
   }
 
-  /// Takes the lock that gives the right to use the directory.
   static func lock(in base: borrowing Directory) throws(DirectoryProblem) -> ProcessLock {
     switch try available(try ProcessLock.acquire("lock", in: base)) {
     case .held(let lock): return lock
@@ -94,14 +89,11 @@ enum DirectoryOpening {
     }
   }
 
-  /// Opens the directory of this layout, making it if need be.
   static func layout(in base: borrowing Directory) throws(DirectoryProblem) -> Directory {
     let layout = try available(try base.claim(DiskDirectory.layout))
     try refuseUnlessOurs(layout)
     return layout
   }
-
-  // MARK: The path
 
   /// The path without trailing slashes: with one, a link would be followed.
   private static func plain(_ path: String) throws(DirectoryProblem) -> String {
@@ -120,16 +112,11 @@ enum DirectoryOpening {
     do { _ = try FileStatus.of(path: path) } catch {
       guard error.errno == ENOENT else { throw error }
       let parent = String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)])
-      if !parent.isEmpty, unsafe access(parent, F_OK) != 0 { try make(parent) }
-      try make(path)
+      let permissions = DiskDirectory.directoryPermissions
+      if !parent.isEmpty, unsafe access(parent, F_OK) != 0 { try Directory.make(parent, permissions: permissions) }
+      try Directory.make(path, permissions: permissions)
     }
   }
-
-  private static func make(_ path: String) throws(SystemFailure) {
-    try Directory.make(path, permissions: DiskDirectory.directoryPermissions)
-  }
-
-  // MARK: Trust
 
   private static func whyNotADirectory(_ kind: FileStatus.Kind) -> String? {
     switch kind {
@@ -151,12 +138,10 @@ enum DirectoryOpening {
     guard !status.isWritableByOthers else {
       throw .unsafe(
         path: path,
-        reason: "can be written to by others (mode \(octal(status.permissions))): only its owner "
+        reason: "can be written to by others (mode 0\(String(status.permissions, radix: 8))): only its owner "
           + "may (chmod go-w \(path))")
     }
   }
-
-  private static func octal(_ permissions: UInt32) -> String { "0" + String(permissions, radix: 8) }
 }
 
 /// Runs a step whose failure means that the directory cannot be used now.

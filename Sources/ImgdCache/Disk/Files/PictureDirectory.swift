@@ -8,9 +8,6 @@ package struct PreparedFile: ~Copyable, Sendable {
   package let count: Int
   /// The bytes that its blocks take.
   package let allocated: Int
-
-  /// The number of its descriptor.
-  var number: CInt { descriptor.number }
 }
 
 /// The pictures below the directory of the layout, as files: opened, written and listed.
@@ -30,15 +27,10 @@ package final class PictureDirectory: Sendable {
   /// The bytes that may still be written to the file system, and its whole size.
   package func freeSpace() throws(SystemFailure) -> (free: Int, total: Int) { try layout.space() }
 
-  // MARK: Disturbances
-
-  /// How often somebody else may have changed the directories.
   var disturbanceCount: UInt32 { disturbances.load(ordering: .relaxed) }
 
   /// Notes that somebody else may have changed the directories, so that what was known of them is no longer certain.
   func noteDisturbance() { disturbances.add(1, ordering: .relaxed) }
-
-  // MARK: Reading
 
   /// Opens a picture of `count` bytes for reading.
   package func open(_ file: PictureFile, count: Int, allowsWaiting: Bool) -> OpenAnswer {
@@ -68,13 +60,6 @@ package final class PictureDirectory: Sendable {
     }
   }
 
-  /// Reads an opened picture; nil when it does not have exactly `count` bytes.
-  package static func read(_ descriptor: borrowing FileDescriptor, count: Int) throws(SystemFailure) -> Payload? {
-    try Payload.read(descriptor, count: count)
-  }
-
-  // MARK: Writing
-
   /// Writes a picture to a file without a name.
   package func prepare(_ payload: Payload) throws(SystemFailure) -> PreparedFile {
     let permissions = DiskDirectory.filePermissions
@@ -86,12 +71,8 @@ package final class PictureDirectory: Sendable {
     return PreparedFile(descriptor: file, count: payload.count, allocated: status.allocated)
   }
 
-  // MARK: Subdirectories
-
-  /// Opens one of the subdirectories, making it if it is missing.
   func claim(_ number: Int) throws(SystemFailure) -> Directory { try layout.claim(Subdirectory.name(number)) }
 
-  /// Opens one of the subdirectories; nil if it is missing or not a directory.
   func subdirectory(_ number: Int) throws(SystemFailure) -> Directory? {
     do { return try layout.directory(Subdirectory.name(number)) } catch {
       guard [ENOENT, ENOTDIR, ELOOP].contains(error.errno) else { throw error }
@@ -99,12 +80,11 @@ package final class PictureDirectory: Sendable {
     }
   }
 
-  // MARK: Listing
-
-  /// The contents of one of the subdirectories; one that was never made counts as empty.
-  package func contents(ofSubdirectory number: Int) throws(SystemFailure) -> SubdirectoryContents {
+  /// The files in one of the subdirectories, and how many things in it are not pictures of ours: these are left
+  /// alone. One that was never made counts as empty.
+  package func contents(ofSubdirectory number: Int) throws(SystemFailure) -> (pictures: [PictureFile], foreign: Int) {
     precondition((0..<Subdirectory.count).contains(number), "there is no such subdirectory")
-    guard let directory = try subdirectory(number) else { return SubdirectoryContents(pictures: [], foreign: 0) }
+    guard let directory = try subdirectory(number) else { return ([], 0) }
     var pictures: [PictureFile] = []
     var foreign = 0
     for name in try directory.names() {
@@ -114,7 +94,7 @@ package final class PictureDirectory: Sendable {
         foreign += 1
       }
     }
-    return SubdirectoryContents(pictures: pictures, foreign: foreign)
+    return (pictures, foreign)
   }
 
   /// Whether a name belongs to a file of ours, and not to something else or to a file that has just gone.
@@ -131,7 +111,6 @@ package final class PictureDirectory: Sendable {
 
 /// The outcome of an attempt to open a picture.
 package enum OpenAnswer: ~Copyable, Sendable {
-  /// The file is open; `stamp` is the stamp of its status.
   case file(FileDescriptor, stamp: UInt64)
   case missing
   /// It is not what was stored; the text says why not.
@@ -140,7 +119,6 @@ package enum OpenAnswer: ~Copyable, Sendable {
   case wouldWait
   case failed(SystemFailure)
 
-  /// Interprets a failure to open a picture.
   init(_ failure: SystemFailure) {
     self =
       switch failure.errno {

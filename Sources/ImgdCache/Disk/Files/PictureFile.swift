@@ -1,3 +1,4 @@
+internal import CLinux
 internal import ImgdText
 
 /// One version of a picture, as a file: the digest of its key, its number, and the kind of its bytes.
@@ -38,7 +39,6 @@ package struct PictureFile: Hashable, Sendable {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// Its path relative to the directory of the layout.
   package var relativePath: String { Subdirectory.name(subdirectory) + "/" + name }
 
   /// Its path in a directory of the layout. Each hit by path on a picture that only the disk has needs one, so
@@ -63,7 +63,6 @@ package struct PictureFile: Hashable, Sendable {
     bytes.append(contentsOf: suffix.utf8)
   }
 
-  /// The number of the directory that it lies in: the first two digits of the digest.
   var subdirectory: Int { Subdirectory.number(of: digest) }
 }
 
@@ -82,27 +81,17 @@ private func plainNumber(_ digits: some Collection<UInt8>) -> UInt32? {
 /// The first two digits of a digest name one: with a million pictures there are 4,000 in each. More directories
 /// would make an empty cache expensive: most of its first pictures would need a new one.
 package enum Subdirectory {
-  /// How many there are.
   package static let count = 256
 
   /// The name of a subdirectory in the directory of the layout, such as `ab`.
   static func name(_ number: Int) -> String { (number < 16 ? "0" : "") + String(number, radix: 16) }
 
-  /// The lowest and the highest digest of files that belong in a subdirectory.
   static func digests(_ number: Int) -> (first: KeyDigest, last: KeyDigest) {
     let first = UInt64(number) << 56
     return (KeyDigest(high: first, low: 0), KeyDigest(high: first | 0xFF_FFFF_FFFF_FFFF, low: .max))
   }
 
-  /// The number of the subdirectory in which a digest's files belong.
   static func number(of digest: KeyDigest) -> Int { Int(digest.high >> 56) }
-}
-
-/// The files in one of the subdirectories.
-package struct SubdirectoryContents: Sendable {
-  package let pictures: [PictureFile]
-  /// How many things in it are not pictures of ours; they are left alone.
-  package let foreign: Int
 }
 
 /// What an image keeps of its file on disk, which may have gone in the meantime.
@@ -133,6 +122,14 @@ package final class StoredFile {
   /// A rough figure that includes the ending, whether or not it has one yet.
   var cost: Int { 256 }
 
+  /// Has the processor fetch the encoding of the path.
+  func prefetchEnding() {
+    unsafe ending?.withUnsafeBytes { bytes in
+      guard let start = bytes.baseAddress else { return }
+      for line in 0..<2 { unsafe linux_prefetch(start + 64 * line) }
+    }
+  }
+
   /// The daemon's encoding of the path, made once.
   package func ending(orElse encode: (String) -> [UInt8]) -> [UInt8] {
     if let ending { return ending }
@@ -142,7 +139,6 @@ package final class StoredFile {
   }
 }
 
-/// Finds the files of entries in the directory that is open.
 final class DiskFiles {
   /// The open directory; nil while there is none that can be used.
   private(set) var directory: DiskDirectory?
@@ -185,13 +181,11 @@ final class DiskFiles {
 
   func name(of entry: DiskEntry) -> String { file(of: entry)?.name ?? entry.digest.hex }
 
-  /// What the image of an entry keeps of its file.
   func stored(_ entry: DiskEntry, at place: Int) -> StoredFile? {
     guard directory != nil, let file = file(of: entry) else { return nil }
     return StoredFile(file, in: layoutPath, place: place, generation: threads.generation)
   }
 
-  /// Whether the entry of a file that an image has kept is still there.
   func holds(_ file: StoredFile) -> Bool {
     file.generation == threads.generation && index.holds(file.number, at: file.place)
   }

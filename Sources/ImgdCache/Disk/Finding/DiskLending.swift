@@ -6,19 +6,18 @@ internal import ImgdSystem
 /// second, or when any entry has gone or any file was touched. Its use and its lease are noted in whole
 /// seconds, so there would be nothing new to note either.
 final class DiskLending: DiskPart {
-  let ground: DiskGround
   private let stores: DiskStores
   private let verified: VerifiedFiles
-  private let losses: DiskLosses
+  private let removals: DiskRemovals
   /// The tick in which it was last asked what others have done to the files, and the second of that tick.
   private var heardIn: UInt64 = 0
   private var second = 0
 
-  init(_ ground: DiskGround, stores: DiskStores, verified: VerifiedFiles, losses: DiskLosses) {
-    self.ground = ground
+  init(_ ground: DiskGround, stores: DiskStores, verified: VerifiedFiles, removals: DiskRemovals) {
     self.stores = stores
     self.verified = verified
-    self.losses = losses
+    self.removals = removals
+    super.init(ground)
   }
 
   /// The number of the current term; both summands only rise, so no two terms have the same number.
@@ -31,7 +30,6 @@ final class DiskLending: DiskPart {
     return verified.changeCount + second
   }
 
-  /// Leases the file of an image, if it is there; an image without a file is written, if it may be.
   func lend(_ image: CachedImage, mayStore: Bool, countsAsUse: Bool) -> PathLending {
     if let refusal = health.absence { return .refused(refusal) }
     if stores.contains(image) { return .waiting }
@@ -43,8 +41,8 @@ final class DiskLending: DiskPart {
         leases.lease(file.place)
         return .lent
       case .wouldWait, .unknown: return .waiting
-      case .missing: losses.missing(file.place)
-      case .damaged: losses.damaged(file.place, "it is not the file that was stored")
+      case .missing: removals.removeMissing(file.place)
+      case .damaged: removals.removeDamaged(file.place, "it is not the file that was stored")
       }
     }
     guard mayStore else { return .refused(.lost) }
@@ -52,7 +50,6 @@ final class DiskLending: DiskPart {
     return .waiting
   }
 
-  /// Leases the file of an image if nothing has to be found out first; nil if `lend` has to be called.
   func lendAgain(_ image: CachedImage) -> StoredFile? {
     guard health.isUp, stores.isEmpty || !stores.contains(image), let file = image.file else { return nil }
     let term = term()
@@ -64,7 +61,6 @@ final class DiskLending: DiskPart {
     return file
   }
 
-  /// Calls back when it is known whether there is a file; only for an image for which `lend` returned `waiting`.
   func whenSettled(_ image: CachedImage, _ action: @escaping () -> Void) {
     if stores.whenSettled(image, action) { return }
     if let file = image.file, verified.whenChecked(file.number, action) { return }
@@ -94,7 +90,6 @@ final class FileLeases {
     let place: Int
   }
 
-  /// How many ended leases are forgotten in one go.
   private static let mostForgotten = 1_024
 
   /// The latest end of all leases that were given.
@@ -116,7 +111,6 @@ final class FileLeases {
   /// The number of leases held here, including those that have ended but are not forgotten yet.
   var count: Int { endings.count }
 
-  /// Leases the file of an entry, so that it stays for a while.
   func lease(_ place: Int) {
     let (duration, entry) = (rules.leaseSeconds, index[place])
     let end = rules.wall + duration
@@ -157,7 +151,6 @@ final class FileLeases {
     return LeaseEnds(former: former, since: wall)
   }
 
-  /// Bytes of leased files whose entries still exist.
   var bytes: Int {
     forgetEnded(atMost: Self.mostForgotten)
     return index.leasedBytes
@@ -176,7 +169,6 @@ final class FileLeases {
     }
   }
 
-  /// Starts over with another index.
   func forget() {
     current = [:]
     former = []
@@ -187,7 +179,6 @@ final class FileLeases {
 
 /// The ends of the leases on files that are about to go, in seconds since 1970.
 struct LeaseEnds: Sendable {
-  /// The ends of single leases, by the numbers of entries.
   var ends: [UInt32: UInt32] = [:]
   /// Leases that are shared with the control loop, the latest last.
   var former: [FormerLeases] = []
@@ -222,7 +213,6 @@ final class FormerLeases: Sendable {
     self.lastEnd = lastEnd
   }
 
-  /// Both merged; nil if there are too many.
   func merged(with later: FormerLeases) -> FormerLeases? {
     guard ends.count + later.ends.count <= Self.few else { return nil }
     return FormerLeases(ends.merging(later.ends) { $1 }, lastEnd: max(lastEnd, later.lastEnd))

@@ -1,10 +1,5 @@
 /// Lists and describes entries, which does not count as a use.
 final class DiskListings: DiskPart {
-  let ground: DiskGround
-
-  init(_ ground: DiskGround) { self.ground = ground }
-
-  /// Lists entries after a cursor in the order of storing.
   func page(after cursor: UInt64?, limit: Int, prefix: String?, then: @escaping (EntryPage) -> Void) {
     if mustWait { return gate.wait { [unowned self] in page(after: cursor, limit: limit, prefix: prefix, then: then) } }
     guard health.isUp, let start = UInt32(exactly: cursor ?? 0) else { return then(EntryPage()) }
@@ -19,7 +14,6 @@ final class DiskListings: DiskPart {
       })
   }
 
-  /// The details of one entry.
   func look(for key: CacheKey, then: @escaping (EntryDetails?) -> Void) {
     if mustWait { return gate.wait { [unowned self] in look(for: key, then: then) } }
     guard health.isUp, let digest = key.digest else { return then(nil) }

@@ -2,7 +2,6 @@ package import ImgdSystem
 
 /// Finds images and reads them; requests for one picture share one read.
 final class DiskLoads: DiskPart {
-  /// A client of `fetch` that waits for an image.
   private struct Waiter {
     let countsAsUse: Bool
     let then: (CachedImage?) -> Void
@@ -11,29 +10,22 @@ final class DiskLoads: DiskPart {
   /// How many waiters for one picture are answered in one tick.
   static let waitersAtOnce = 64
 
-  let ground: DiskGround
   private let stores: DiskStores
   private let renewals: DiskRenewals
   private let removals: DiskRemovals
-  private let losses: DiskLosses
-  /// Those who wait for each picture that is being read.
   private var waiting: [KeyDigest: [Waiter]] = [:]
 
-  init(_ ground: DiskGround, stores: DiskStores, renewals: DiskRenewals, removals: DiskRemovals, losses: DiskLosses) {
-    self.ground = ground
+  init(_ ground: DiskGround, stores: DiskStores, renewals: DiskRenewals, removals: DiskRemovals) {
     self.stores = stores
     self.renewals = renewals
     self.removals = removals
-    self.losses = losses
+    super.init(ground)
   }
 
   var isEmpty: Bool { waiting.isEmpty }
 
-  /// Whether a picture is being read.
   func isReading(_ digest: KeyDigest) -> Bool { waiting[digest] != nil }
 
-  /// Looks for an image, fresh or not. If the outcome is not known at once, `then` gets the image or nil later.
-  ///
   /// The image carries the last purge before the look: a later purge of memory alone leaves it on disk, but keeps it
   /// out of memory.
   func fetch(_ key: CacheKey, countsAsUse: Bool, then: @escaping (CachedImage?) -> Void) -> Look<CachedImage?> {
@@ -41,7 +33,6 @@ final class DiskLoads: DiskPart {
     return fetch(key, digest, Waiter(countsAsUse: countsAsUse, then: then))
   }
 
-  /// Whether there may be an image, as far as that is known at once.
   func mayHold(_ key: CacheKey) -> Bool {
     guard let digest = key.digest else { return false }
     if gate.isClosed { return true }
@@ -55,8 +46,6 @@ final class DiskLoads: DiskPart {
     for waiter in cancelled { waiter.then(nil) }
   }
 
-  // MARK: Finding
-
   private func fetch(_ key: CacheKey, _ digest: KeyDigest, _ waiter: Waiter) -> Look<CachedImage?> {
     guard !gate.isClosed else {
       gate.wait { [unowned self] in fetchAgain(key, digest, waiter) }
@@ -65,14 +54,10 @@ final class DiskLoads: DiskPart {
     guard health.isUp else { return .now(nil) }
     if let image = stores.image(for: key) {
       carryOn(image)
-      countLook(image, for: waiter)
-      return .now(image)
+      return found(image, for: waiter)
     }
     if let place = index.place(of: digest) { return fetch(key, digest, at: place, waiter) }
-    guard !index.isLoaded else {
-      countLook(nil, for: waiter)
-      return .now(nil)
-    }
+    guard !index.isLoaded else { return found(nil, for: waiter) }
     lookUp(key, digest, waiter)
     return .later
   }
@@ -80,21 +65,16 @@ final class DiskLoads: DiskPart {
   private func fetch(_ key: CacheKey, _ digest: KeyDigest, at place: Int, _ waiter: Waiter) -> Look<CachedImage?> {
     guard !rules.isTooOld(index[place]) else {
       removals.remove([place], as: .eviction)
-      countLook(nil, for: waiter)
-      return .now(nil)
+      return found(nil, for: waiter)
     }
     // While a renewal is being written, the row may still be the old one.
     let renewed = renewals.image(of: index[place].number)
-    guard pending.screen(place, of: key, tags: renewed?.tags) != .gone else {
-      countLook(nil, for: waiter)
-      return .now(nil)
-    }
+    guard pending.screen(place, of: key, tags: renewed?.tags) != .gone else { return found(nil, for: waiter) }
     if let image = renewed {
       if index[place].freshUntil == 0 { image.markStale() }
       carryOn(image)
       if waiter.countsAsUse { uses.note(place) }
-      countLook(image, for: waiter)
-      return .now(image)
+      return found(image, for: waiter)
     }
     load(place, key, digest, waiter)
     return .later
@@ -123,15 +103,11 @@ final class DiskLoads: DiskPart {
       })
   }
 
-  // MARK: Entries of the index file
-
   /// Takes in an entry of the index file, and returns its place; nil if its format is unknown or it was removed.
   @discardableResult func takeIn(_ entry: DiskEntry) -> Int? {
     guard files.knows(entry.facts) else { return nil }
     return index.load(entry)
   }
-
-  // MARK: Reading
 
   private func load(_ place: Int, _ key: CacheKey, _ digest: KeyDigest, _ waiter: Waiter) {
     let entry = index[place]
@@ -145,7 +121,9 @@ final class DiskLoads: DiskPart {
       then: { [unowned self] answer in loaded(answer, entry, key, at: place, checked: checked) })
   }
 
-  private func loaded(_ answer: LoadAnswer?, _ entry: DiskEntry, _ key: CacheKey, at place: Int, checked: UInt64) {
+  private func loaded(
+    _ answer: FileAnswer<(StoredRecord, Payload)>?, _ entry: DiskEntry, _ key: CacheKey, at place: Int, checked: UInt64
+  ) {
     let waiters = waiting.removeValue(forKey: entry.digest) ?? []
     let again = { [unowned self] in for waiter in waiters { fetchAgain(key, entry.digest, waiter) } }
     guard !gate.isClosed else { return gate.wait(again) }
@@ -158,13 +136,15 @@ final class DiskLoads: DiskPart {
   }
 
   /// The image that the reader brought; an entry whose picture is missing or damaged is removed.
-  private func image(from answer: LoadAnswer, _ entry: DiskEntry, _ key: CacheKey, at place: Int) -> CachedImage? {
+  private func image(
+    from answer: FileAnswer<(StoredRecord, Payload)>, _ entry: DiskEntry, _ key: CacheKey, at place: Int
+  ) -> CachedImage? {
     switch answer {
-    case .loaded(let record, let payload, let stamp):
+    case .sound(let (record, payload), let stamp):
       guard record.isOf(key),
         let image = CachedImage.make(record, key: key, payload: payload, wall: rules.wall, at: loop.now)
       else {
-        losses.damaged(place, "its row is not what was stored")
+        removals.removeDamaged(place, "its row is not what was stored")
         return nil
       }
       guard pending.screen(place, of: key, tags: image.tags) != .gone else { return nil }
@@ -173,18 +153,21 @@ final class DiskLoads: DiskPart {
       index.setStamp(stamp, at: place)
       image.file = files.stored(entry, at: place)
       return image
-    case .missing: losses.missing(place)
-    case .damaged(let reason): losses.damaged(place, reason)
+    case .missing: removals.removeMissing(place)
+    case .damaged(let reason): removals.removeDamaged(place, reason)
     case .failed(let trouble): threads.report(trouble)
     }
     return nil
   }
 
-  // MARK: Answers
+  private func found(_ image: CachedImage?, for waiter: Waiter) -> Look<CachedImage?> {
+    countLook(image, for: waiter)
+    return .now(image)
+  }
 
   private func countLook(_ image: CachedImage?, for waiter: Waiter) {
     guard waiter.countsAsUse else { return }
-    if image == nil { reports.miss() } else { reports.hit() }
+    if image == nil { reports.counts.misses += 1 } else { reports.counts.hits += 1 }
   }
 
   /// Answers many waiters with one outcome, some in each tick.
@@ -202,20 +185,17 @@ final class DiskLoads: DiskPart {
 
 /// Answers plain requests without the reader, from the index in memory and the kernel's caches.
 final class ReadyHits: DiskPart {
-  let ground: DiskGround
   private let stores: DiskStores
   private let loads: DiskLoads
   private let verified: VerifiedFiles
 
   init(_ ground: DiskGround, stores: DiskStores, loads: DiskLoads, verified: VerifiedFiles) {
-    self.ground = ground
     self.stores = stores
     self.loads = loads
     self.verified = verified
+    super.init(ground)
   }
 
-  /// The entry of a digest, if it is fresh, the answer needs nothing else from its record, and
-  /// its file is known to be there.
   func find(_ digest: KeyDigest, of url: String, identifier: String?, as form: ReadyHit.Form) -> ReadyHit? {
     guard !gate.isClosed, health.isUp, stores.isEmpty, let place = index.place(of: digest), !loads.isReading(digest)
     else { return nil }
@@ -223,7 +203,7 @@ final class ReadyHits: DiskPart {
     guard isFresh(entry), isSpared(place, digest, url, identifier), let path = files.path(of: entry),
       let content = content(of: entry, at: place, as: form)
     else { return nil }
-    reports.hit()
+    reports.counts.hits += 1
     uses.note(place)
     if case .path = form { leases.lease(place) }
     return ReadyHit(details(of: entry, url, identifier, path), entry.version, content)
@@ -294,9 +274,7 @@ package struct ReadyHit: ~Copyable {
   /// What the answer includes of the picture, besides its facts.
   package enum Form: Sendable {
     case facts
-    /// The path of its file, which is leased.
     case path
-    /// Its file, opened for reading.
     case descriptor
     /// Its bytes, if there are at most that many.
     case bytes(atMost: Int)

@@ -14,14 +14,12 @@ final class VerifiedFiles: DiskPart {
   /// How long a move of a directory above may go unnoticed.
   private static let longestUnseen = Duration.seconds(1)
 
-  let ground: DiskGround
-  private let losses: DiskLosses
+  private let removals: DiskRemovals
   private var watch: SubdirectoryWatch?
   /// Files that were last found sound under a lower count have to be looked at again.
   private var count: UInt32 = 1
   /// Whether paths still lead to the directory.
   private var isInPlace = true
-  /// When that was last checked.
   private var lookedAt: Instant
   /// The tick in which the watch was last read.
   private var heardIn: UInt64?
@@ -32,10 +30,10 @@ final class VerifiedFiles: DiskPart {
   /// Files that the reader is looking at, by number, with the actions that wait for it.
   private var looks: [UInt32: [() -> Void]] = [:]
 
-  init(_ ground: DiskGround, losses: DiskLosses) {
-    self.ground = ground
-    self.losses = losses
+  init(_ ground: DiskGround, removals: DiskRemovals) {
+    self.removals = removals
     lookedAt = ground.loop.now
+    super.init(ground)
   }
 
   /// Begins with a directory that has just been opened, in which no file has been looked at.
@@ -47,8 +45,6 @@ final class VerifiedFiles: DiskPart {
 
   func endWatch() { watch = nil }
 
-  // MARK: Stores
-
   /// The current count, to be kept with the stores that are sent to the writer now.
   func countForStores(amongOthers areOthers: Bool) -> UInt32 {
     hear()
@@ -59,7 +55,7 @@ final class VerifiedFiles: DiskPart {
   }
 
   /// Whether everything that is done to files of this digest is noticed from now on.
-  func notices(_ digest: KeyDigest) -> Bool { watch?.cover(Subdirectory.number(of: digest)) == true }
+  func covers(_ digest: KeyDigest) -> Bool { watch?.cover(Subdirectory.number(of: digest)) == true }
 
   /// Notes that a file was stored whose changes have been noticed since `begun`: it is sound unless it was touched.
   func noteStored(_ entry: DiskEntry, at place: Int, under begun: UInt32) {
@@ -69,8 +65,6 @@ final class VerifiedFiles: DiskPart {
     }
     index.setVerified(in: count, at: place)
   }
-
-  // MARK: Looks
 
   /// The file of an entry, if it can be opened without waiting for the disk, and its bytes are known to be those
   /// that were stored, or are few and at hand and match their checksum now.
@@ -117,15 +111,12 @@ final class VerifiedFiles: DiskPart {
     guard looks[entry.number] == nil else { return .wouldWait }
     guard let directory = files.directory, let file = files.file(of: entry) else { return .damaged }
     // The watch begins first, so that nothing happens unseen in between.
-    let isWatched = covers(file)
+    let isWatched = covers(entry.digest)
     var answer = directory.pictures.check(file, count: Int(entry.bytes), stamp: index[place].stamp)
     if answer == .unknown { answer = read(entry, at: place) == nil ? .wouldWait : .sound }
     if answer == .sound, isWatched { index.setVerified(in: count, at: place) }
     return answer
   }
-
-  /// Whether everything that is done to a file is noticed from now on.
-  private func covers(_ file: PictureFile) -> Bool { watch?.cover(file.subdirectory) == true }
 
   /// Whether a file need not be looked at: it was found sound, and has not been touched since.
   func isSound(_ place: Int) -> Bool {
@@ -137,28 +128,25 @@ final class VerifiedFiles: DiskPart {
   var changeCount: Int { index.lossCount + Int(count) }
 
   /// Runs an action when the reader has looked at a file; false if the reader is not looking at it.
-  func whenChecked(_ number: UInt32, _ action: @escaping () -> Void) -> Bool {
-    guard looks[number] != nil else { return false }
-    looks[number]?.append(action)
-    return true
-  }
+  func whenChecked(_ number: UInt32, _ action: @escaping () -> Void) -> Bool { looks[number]?.append(action) != nil }
 
   /// Has the reader look at a file that is long, or that would have the kernel wait for the disk.
   private func look(_ entry: DiskEntry, at place: Int) {
     guard let file = files.file(of: entry) else { return }
     looks[entry.number] = []
-    let (begun, isWatched) = (count, covers(file))
+    let (begun, isWatched) = (count, covers(entry.digest))
     threads.ask(
       { (reader) throws(DiskTrouble) in reader.compare(file, count: Int(entry.bytes), checksum: entry.checksum) },
       orElse: { [unowned self] in looked(at: entry) },
       then: { [unowned self] answer in
         if index.entry(at: place, number: entry.number) != nil {
           switch answer {
-          case .sound(let stamp):
+          case .sound(_, let stamp):
             index.setStamp(stamp, at: place)
             index.setVerified(in: isWatched ? begun : count, at: place)
-          case .damaged(let reason): losses.damaged(place, reason)
-          case .missing: losses.missing(place)
+          case .damaged(let reason): removals.removeDamaged(place, reason)
+          // One that cannot be read counts as missing.
+          case .missing, .failed: removals.removeMissing(place)
           }
         }
         looked(at: entry)
@@ -172,13 +160,13 @@ final class VerifiedFiles: DiskPart {
     guard heardIn != loop.tickCount, let watch else { return }
     heardIn = loop.tickCount
     for event in watch.events() {
-      guard case .touched(let file) = event else {
+      switch event {
+      case .touched(let file): note(touched: file)
+      case .everything:
         count += 1
         files.directory?.pictures.noteDisturbance()
         lookAtPlace()
-        continue
       }
-      note(touched: file)
     }
     // The watch does not notice when a directory above this one is moved.
     if loop.now - lookedAt >= Self.longestUnseen { lookAtPlace() }
@@ -203,9 +191,8 @@ final class VerifiedFiles: DiskPart {
 
 /// Notices when files of the tier are touched by others.
 ///
-/// A file that was found sound counts as sound until it or a directory above it is touched. So a
-/// file that is lent a thousand times is looked at once, and yet no client gets the path of one that
-/// has gone.
+/// A file that was found sound counts as sound until it or a directory above it is touched. So a file that is lent a
+/// thousand times is looked at once, and yet no client gets the path of one that has gone.
 final class SubdirectoryWatch {
   enum Event {
     case touched(PictureFile)
@@ -238,22 +225,17 @@ final class SubdirectoryWatch {
     return true
   }
 
-  /// What others have done to the files since the last call.
   func events() -> [Event] {
     watch.events().compactMap { event in
       // The daemon itself writes the index.
       if event.name?.hasPrefix("index.db") == true { return nil }
       guard let number = event.directory, areSubdirectories.contains(number), let name = event.name else {
-        forget()
+        // They may have been replaced: each is watched again when it is needed.
+        watched = []
+        areSubdirectories = []
         return .everything
       }
       return PictureFile(name: name).map { .touched($0) }
     }
-  }
-
-  /// Forgets the subdirectories, which may have been replaced: each is watched again when it is needed.
-  private func forget() {
-    watched = []
-    areSubdirectories = []
   }
 }

@@ -11,8 +11,7 @@ package struct FleetNotes: Sendable, Equatable {
 
   /// An event that the owner of the notes has to know of.
   package enum News: Sendable {
-    /// An index has been opened, and has these notes. A new one has none: an owner that has more
-    /// stores them again.
+    /// An index has been opened, and has these notes. A new one has none: an owner that has more stores them again.
     case read(FleetNotes)
     /// No index could be opened.
     case unreadable
@@ -21,7 +20,7 @@ package struct FleetNotes: Sendable, Equatable {
   }
 }
 
-/// The encoding of those notes.
+/// The encoding of a position.
 enum FleetCodec {
   private static let version: UInt8 = 1
 
@@ -42,18 +41,6 @@ enum FleetCodec {
     guard reader.isSealed(), reader.number(UInt8.self) == version else { return nil }
     let position = FleetPosition(generation: reader.number(), number: reader.number(), nonce: reader.number())
     return reader.hasFailed || !reader.isAtEnd ? nil : position
-  }
-
-  /// A purge but for its nonce, which is a column of its own.
-  static func encode(_ purge: FleetPurge) -> [UInt8] {
-    OwedCodec.encode([RemovalOrder(purge.filter, isSoft: purge.isSoft, askedAt: purge.askedAt)])
-  }
-
-  /// Nil when the bytes are not as `encode` makes them.
-  static func purge(_ bytes: [UInt8], nonce: UInt64) -> FleetPurge? {
-    let orders = OwedCodec.decode(bytes)
-    guard orders.count == 1 else { return nil }
-    return FleetPurge(orders[0].filter, isSoft: orders[0].isSoft, askedAt: orders[0].askedAt, nonce: nonce)
   }
 }
 
@@ -103,7 +90,6 @@ final class StoredFleetNotes: DiskPart {
   /// Set once by the composition of the daemon.
   var onNews: (FleetNotes.News) -> Void = { _ in }
 
-  let ground: DiskGround
   private var changes = FleetChanges()
   /// Told whether the purges among the changes have been written.
   private var waiting: [(Bool) -> Void] = []
@@ -111,12 +97,8 @@ final class StoredFleetNotes: DiskPart {
   /// Whether something was not written.
   private var isBehind = false
 
-  init(_ ground: DiskGround) { self.ground = ground }
-
   /// The memory that they take, roughly.
   var heldBytes: Int { changes.heldBytes + bytesInFlight }
-
-  // MARK: Changes
 
   func keep(_ position: FleetPosition) {
     changes.keep(position)
@@ -129,7 +111,6 @@ final class StoredFleetNotes: DiskPart {
     send()
   }
 
-  /// Keeps purges in place of all that were kept before.
   func keep(inPlaceOfAll purges: [FleetPurge], then: @escaping (Bool) -> Void) {
     changes.dropAll()
     for purge in purges { changes.keep(purge) }
@@ -141,8 +122,6 @@ final class StoredFleetNotes: DiskPart {
     changes.drop(nonce)
     send()
   }
-
-  // MARK: Sending
 
   private var mayWrite: Bool { health.state == .ok || health.isOpening }
 
@@ -173,11 +152,10 @@ final class StoredFleetNotes: DiskPart {
         bytesInFlight -= batch.heldBytes
         if done == nil { isBehind = true }
         tell(told, done != nil)
-        if inFlight == 0 { goOn(isRefused: done == nil) }
+        guard inFlight == 0 else { return }
+        if isBehind, done != nil { catchUp() } else { send() }
       })
   }
-
-  private func goOn(isRefused: Bool) { if isBehind, !isRefused { catchUp() } else { send() } }
 
   private func takeWaiting() -> [(Bool) -> Void] {
     defer { waiting = [] }
@@ -186,18 +164,13 @@ final class StoredFleetNotes: DiskPart {
 
   private func tell(_ waiting: [(Bool) -> Void], _ isKept: Bool) { for then in waiting { then(isKept) } }
 
-  // MARK: Life
-
-  /// Begins with an index that has been opened.
   func begin(with notes: FleetNotes) {
     isBehind = false
     onNews(.read(notes))
   }
 
-  /// Reports that no index could be opened.
   func fail() { onNews(.unreadable) }
 
-  /// Goes on after the disk has refused something.
   func resume() { if isBehind, inFlight == 0 { catchUp() } }
 
   private func catchUp() {
@@ -218,15 +191,12 @@ struct FleetChanges: Sendable {
   private var position: FleetPosition?
   /// In the order in which they were asked for.
   private var changes: [Change] = []
-  /// The bytes of the purges, roughly.
   private var bytes = 0
 
   var isEmpty: Bool { !takesAll && position == nil && changes.isEmpty }
 
-  /// How many changes to purges there are.
   var count: Int { changes.count }
 
-  /// The memory that they take, roughly.
   var heldBytes: Int { bytes + changes.count * 32 }
 
   mutating func keep(_ position: FleetPosition) { self.position = position }
@@ -240,7 +210,6 @@ struct FleetChanges: Sendable {
 
   mutating func dropAll() { (takesAll, changes, bytes) = (true, [], 0) }
 
-  /// Makes the changes, inside a transaction.
   func carryOut(in rows: FleetRows) throws(IndexProblem) {
     if takesAll { try rows.removeAll() }
     for change in changes {
@@ -257,28 +226,21 @@ struct FleetChanges: Sendable {
 /// in it yet.
 ///
 /// Nothing else in the file refers to their rows, so a damaged one says nothing about any others.
-final class FleetRows {
+struct FleetRows {
   /// The most rows of purges that are read: there are never more unless somebody else has written them.
   static let mostRead = 10_240
 
-  private let connection: Connection
-  private let transactions: IndexTransactions
+  let connection: Connection
 
-  init(_ transactions: IndexTransactions) {
-    connection = transactions.connection
-    self.transactions = transactions
-  }
-
-  /// Everything that the tables hold.
   func all() throws(IndexProblem) -> FleetNotes {
     var notes = FleetNotes()
     let record = try connection.statement(.fleetPosition).first { (row) throws(IndexProblem) in try row.blob() }
     notes.position = record.flatMap { FleetCodec.position($0) }
-    let statement = try connection.statement(.fleetPurges)
-    statement.bind(Self.mostRead)
-    let purges = try statement.all { (row) throws(IndexProblem) in
-      let nonce = try row.bits()
-      return FleetCodec.purge(try row.blob(), nonce: nonce)
+    let purges = try connection.statement(.fleetPurges, Self.mostRead).all {
+      (row) throws(IndexProblem) -> FleetPurge? in
+      let (nonce, orders) = (try row.bits(), OwedCodec.decode(try row.blob()))
+      guard orders.count == 1 else { return nil }
+      return FleetPurge(orders[0].filter, isSoft: orders[0].isSoft, askedAt: orders[0].askedAt, nonce: nonce)
     }
     notes.purges = purges.compactMap(\.self)
     notes.damaged = purges.count - notes.purges.count
@@ -286,7 +248,7 @@ final class FleetRows {
   }
 
   func put(_ position: FleetPosition) throws(IndexProblem) {
-    try transactions.expectWriting()
+    try connection.expectWriting()
     let statement = try connection.statement(.writeFleetPosition)
     statement.bind(blob: FleetCodec.encode(position))
     try statement.run()
@@ -294,21 +256,20 @@ final class FleetRows {
 
   /// Adds a purge after the others, or in place of its earlier row.
   func put(_ purge: FleetPurge) throws(IndexProblem) {
-    try transactions.expectWriting()
-    let statement = try connection.statement(.writeFleetPurge)
-    statement.bind(purge.nonce)
-    statement.bind(blob: FleetCodec.encode(purge))
+    try connection.expectWriting()
+    let statement = try connection.statement(.writeFleetPurge, purge.nonce)
+    let order = RemovalOrder(purge.filter, isSoft: purge.isSoft, askedAt: purge.askedAt)
+    statement.bind(blob: OwedCodec.encode([order]))
     try statement.run()
   }
 
-  /// Removes the purge with a nonce, if there is one.
   func remove(_ nonce: UInt64) throws(IndexProblem) {
-    try transactions.expectWriting()
+    try connection.expectWriting()
     try connection.run(.removeFleetPurge, nonce)
   }
 
   func removeAll() throws(IndexProblem) {
-    try transactions.expectWriting()
-    try connection.statement(.removeFleetPurges).run()
+    try connection.expectWriting()
+    try connection.run(.removeFleetPurges)
   }
 }

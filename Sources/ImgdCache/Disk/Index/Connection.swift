@@ -7,6 +7,7 @@ import Glibc
   private var handle: OpaquePointer?
   /// Statements that have been prepared, by the number of the query.
   private var statements = [Statement?](repeating: nil, count: IndexQuery.allCases.count)
+  private var isWriting = false
 
   /// How long another process's lock is waited for, in milliseconds.
   private static let patience: Int32 = 250
@@ -16,7 +17,6 @@ import Glibc
   /// short, or could not be written any more.
   private static let fileSystem = "unix-excl"
 
-  /// Opens a file that exists.
   init(path: String, isReadOnly: Bool) throws(IndexProblem) {
     // One thread owns it, so it needs no lock of its own: that is a third of the time of a scan.
     let flags =
@@ -62,16 +62,25 @@ import Glibc
     unsafe _ = sqlite3_limit(handle, SQLITE_LIMIT_WORKER_THREADS, 0)
   }
 
-  /// A statement that is used again and again, ready to be bound.
-  func statement(_ query: IndexQuery) throws(IndexProblem) -> Statement {
+  /// A statement that is used again and again; its first parameters are bound to these numbers.
+  func statement<each Number: FixedWidthInteger>(_ query: IndexQuery, _ numbers: repeat each Number)
+    throws(IndexProblem) -> Statement
+  {
     guard !statements.isEmpty else { throw .closed }
     if let statement = statements[query.rawValue] {
       statement.reset()
+      statement.bind(repeat each numbers)
       return statement
     }
     let statement = try prepare(query.text, isKept: true)
     statements[query.rawValue] = statement
+    statement.bind(repeat each numbers)
     return statement
+  }
+
+  /// Carries out a statement whose parameters are all numbers.
+  func run<each Number: FixedWidthInteger>(_ query: IndexQuery, _ numbers: repeat each Number) throws(IndexProblem) {
+    try statement(query, repeat each numbers).run()
   }
 
   func prepare(_ text: String, isKept: Bool = false) throws(IndexProblem) -> Statement {
@@ -99,11 +108,6 @@ import Glibc
     return try statement.text()
   }
 
-  var isInTransaction: Bool {
-    guard let handle = unsafe handle else { return false }
-    return unsafe sqlite3_get_autocommit(handle) == 0
-  }
-
   /// The number that the last inserted row got.
   var lastNumber: Int64 { unsafe sqlite3_last_insert_rowid(handle) }
 
@@ -113,18 +117,8 @@ import Glibc
     let code = unsafe sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &moved)
     return code == SQLITE_OK && moved != 0
   }
-}
 
-extension IndexProblem {
-  static let closed = IndexProblem.storage(code: SQLITE_MISUSE, systemErrno: 0, "it has been closed")
-}
-
-/// Carries out changes to the index file together or not at all.
-final class IndexTransactions {
-  let connection: Connection
-  private var isWriting = false
-
-  init(_ connection: Connection) { self.connection = connection }
+  // MARK: Transactions
 
   /// Carries out changes together: after an error none has been made.
   ///
@@ -148,21 +142,30 @@ final class IndexTransactions {
   }
 
   private func transaction<T>(_ begin: IndexQuery, _ body: () throws(IndexProblem) -> T) throws(IndexProblem) -> T {
-    try connection.statement(begin).run()
+    try run(begin)
     do throws(IndexProblem) {
       let result = try body()
       try expectOpen()
-      try connection.statement(.commit).run()
+      try run(.commit)
       return result
     } catch {
       // After some failures SQLite has undone everything itself. A failure to undo would add nothing to the error.
-      if connection.isInTransaction { try? connection.statement(.rollback).run() }
+      if isInTransaction { try? run(.rollback) }
       throw error
     }
   }
 
   private func expectOpen() throws(IndexProblem) {
-    guard !connection.isInTransaction else { return }
+    guard !isInTransaction else { return }
     throw .storage(code: SQLITE_ABORT, systemErrno: 0, "the changes have been undone")
   }
+
+  private var isInTransaction: Bool {
+    guard let handle = unsafe handle else { return false }
+    return unsafe sqlite3_get_autocommit(handle) == 0
+  }
+}
+
+extension IndexProblem {
+  static let closed = IndexProblem.storage(code: SQLITE_MISUSE, systemErrno: 0, "it has been closed")
 }

@@ -1,8 +1,7 @@
 /// The part of an entry on disk that the control loop has: enough to find it and to judge whether
 /// it can be used. The rest is in the index file.
 ///
-/// A million of these are kept, so each has a fixed size and holds no reference. Times are seconds
-/// since 1970.
+/// A million of these are kept, so each has a fixed size and holds no reference. Times are seconds since 1970.
 package struct DiskEntry: Sendable, Equatable {
   package let digest: KeyDigest
   /// The number of the entry; numbers are never used twice.

@@ -1,25 +1,15 @@
 /// The entries of the index file: the rows of fixed size that a scan reads, and the stored records.
-package final class IndexEntries {
-  private let connection: Connection
-  private let transactions: IndexTransactions
-  private let unlinks: PendingUnlinks
+package struct IndexEntries {
+  let connection: Connection
+  let unlinks: PendingUnlinks
 
-  init(_ transactions: IndexTransactions, unlinks: PendingUnlinks) {
-    connection = transactions.connection
-    self.transactions = transactions
-    self.unlinks = unlinks
-  }
-
-  // MARK: Writing
-
-  /// Adds an entry under a new number; the file of an earlier entry of the same digest becomes a
-  /// pending unlink.
+  /// Adds an entry under a new number; the file of an earlier entry of the same digest becomes a pending unlink.
   ///
   /// Numbers that are negative or absurdly large are clamped to the range that can be read back.
   package func insert(_ row: IndexRow, retiring keepUntil: Int64) throws(IndexProblem) -> (
     number: UInt32, retired: PendingUnlink?
   ) {
-    try transactions.expectWriting()
+    try connection.expectWriting()
     var row = row.sane
     let earlier = try entry(of: row.record.digest)
     var retired: PendingUnlink?
@@ -33,7 +23,7 @@ package final class IndexEntries {
   /// Writes what a confirmation has changed: the answer, its freshness, times, flags and tags.
   /// The name and the facts of the file stay. False if the entry is gone.
   package func renew(_ row: IndexRow) throws(IndexProblem) -> Bool {
-    try transactions.expectWriting()
+    try connection.expectWriting()
     guard let old = try self.row(number: row.number) else { return false }
     let new = row.sane
     var renewed = old
@@ -48,42 +38,27 @@ package final class IndexEntries {
 
   /// Notes when entries were last used; those that are gone are passed over.
   package func touch(_ uses: [(number: UInt32, at: Int64)]) throws(IndexProblem) {
-    try transactions.expectWriting()
-    for use in uses {
-      let statement = try connection.statement(.touch)
-      statement.bind(UInt32(clamping: use.at))
-      statement.bind(use.number)
-      try statement.run()
-    }
+    try connection.expectWriting()
+    for use in uses { try connection.run(.touch, UInt32(clamping: use.at), use.number) }
   }
 
   /// Marks entries so that their origin has to confirm them; those that are gone are passed over.
   package func markStale(_ numbers: [UInt32]) throws(IndexProblem) {
-    try transactions.expectWriting()
+    try connection.expectWriting()
     for number in numbers {
       guard var entry = try entry(number: number) else { continue }
       entry.freshUntil = 0
-      let statement = try connection.statement(.refresh)
-      statement.bind(entry.freshUntil)
-      statement.bind(entry.seal)
-      statement.bind(number)
-      try statement.run()
+      try connection.run(.refresh, entry.freshUntil, entry.seal, number)
     }
   }
 
   private func insertEntry(_ entry: DiskEntry) throws(IndexProblem) -> UInt32 {
+    let facts = entry.facts
     let statement = try connection.statement(.insertEntry)
     statement.bind(entry.digest)
-    statement.bind(entry.bytes)
-    statement.bind(entry.allocated)
-    for time in [entry.storedAt, entry.lastAccess, entry.freshUntil] { statement.bind(time) }
-    for fact in [entry.facts.format, entry.facts.orientation] { statement.bind(fact) }
-    for fact in [entry.facts.width, entry.facts.height, entry.facts.frames] { statement.bind(fact) }
-    statement.bind(entry.modified)
-    statement.bind(entry.checksum.value)
-    statement.bind(entry.isPlain ? 1 : 0)
-    statement.bind(entry.base)
-    statement.bind(entry.seal)
+    statement.bind(entry.bytes, entry.allocated, entry.storedAt, entry.lastAccess, entry.freshUntil)
+    statement.bind(facts.format, facts.orientation, facts.width, facts.height, facts.frames)
+    statement.bind(entry.modified, entry.checksum.value, entry.isPlain ? 1 : 0, entry.base, entry.seal)
     try statement.run()
     guard let number = UInt32(exactly: connection.lastNumber) else { throw .damaged("all numbers are used up") }
     return number
@@ -91,33 +66,24 @@ package final class IndexEntries {
 
   private func insertPicture(_ row: IndexRow) throws(IndexProblem) {
     let encoded = try encoded(row.record)
-    let statement = try connection.statement(.insertPicture)
-    statement.bind(row.number)
-    statement.bind(row.record.url)
-    statement.bind(HostOrder(row.host).stored)
-    statement.bind(row.record.identifier)
-    statement.bind(row.suffix)
+    let statement = try connection.statement(.insertPicture, row.number)
+    for text in [row.record.url, HostOrder(row.host).stored, row.record.identifier, row.suffix] { statement.bind(text) }
     statement.bind(blob: encoded)
     statement.bind(row.seal(encoded))
     try statement.run()
   }
 
   private func renewEntry(_ entry: DiskEntry) throws(IndexProblem) {
-    let statement = try connection.statement(.renewEntry)
-    for time in [entry.storedAt, entry.lastAccess, entry.freshUntil, entry.modified] { statement.bind(time) }
-    statement.bind(entry.isPlain ? 1 : 0)
-    statement.bind(entry.base)
-    statement.bind(entry.seal)
-    statement.bind(entry.number)
-    try statement.run()
+    try connection.run(
+      .renewEntry, entry.storedAt, entry.lastAccess, entry.freshUntil, entry.modified, entry.isPlain ? 1 : 0,
+      entry.base, entry.seal, entry.number)
   }
 
   private func renewPicture(_ row: IndexRow) throws(IndexProblem) {
     let encoded = try encoded(row.record)
     let statement = try connection.statement(.renewPicture)
     statement.bind(blob: encoded)
-    statement.bind(row.seal(encoded))
-    statement.bind(row.number)
+    statement.bind(row.seal(encoded), row.number)
     try statement.run()
   }
 
@@ -135,8 +101,6 @@ package final class IndexEntries {
     }
   }
 
-  // MARK: Reading
-
   /// One entry; nil when there is none.
   package func entry(of digest: KeyDigest) throws(IndexProblem) -> DiskEntry? {
     let statement = try connection.statement(.entryByDigest)
@@ -147,21 +111,14 @@ package final class IndexEntries {
   /// Up to `limit` entries whose answers have this base, the newest first; they may belong to several names, since
   /// the digests of two names may have the same end.
   func entries(ofBase base: UInt32, limit: Int) throws(IndexProblem) -> [DiskEntry] {
-    let statement = try connection.statement(.entriesOfBase)
-    statement.bind(base)
-    statement.bind(limit)
-    return try statement.all { (row) throws(IndexProblem) in try row.entry() }
+    try connection.statement(.entriesOfBase, base, limit).all { (row) throws(IndexProblem) in try row.entry() }
   }
 
   /// Up to `limit` entries after `number`, in the order of their numbers.
   package func entries(after number: UInt32, limit: Int) throws(IndexProblem) -> [DiskEntry] {
-    let statement = try connection.statement(.entries)
-    statement.bind(number)
-    statement.bind(max(limit, 0))
-    return try statement.all { (row) throws(IndexProblem) in try row.entry() }
+    try connection.statement(.entries, number, max(limit, 0)).all { (row) throws(IndexProblem) in try row.entry() }
   }
 
-  /// The entries whose files belong in a subdirectory.
   func matches(inSubdirectory number: Int) throws(IndexProblem) -> [IndexMatch] {
     let statement = try connection.statement(.subdirectory)
     let digests = Subdirectory.digests(number)
@@ -175,7 +132,7 @@ package final class IndexEntries {
   /// Most entries have no tags: for these one statement does, in a third of the time of four.
   package func row(number: UInt32) throws(IndexProblem) -> IndexRow? {
     if let row = try untaggedRow(number) { return row }
-    return try transactions.read { () throws(IndexProblem) in try rowWithinReading(number) }
+    return try connection.read { () throws(IndexProblem) in try rowWithinReading(number) }
   }
 
   /// Up to `limit` rows after `number`, in the order in which they were stored, whose URL begins with
@@ -185,7 +142,7 @@ package final class IndexEntries {
   package func page(after number: UInt32, limit: Int, examined most: Int, prefix: String? = nil) throws(IndexProblem)
     -> (rows: [IndexRow], next: UInt32?)
   {
-    try transactions.read { () throws(IndexProblem) in
+    try connection.read { () throws(IndexProblem) in
       let found = try names(after: number, limit: limit, examined: most, prefix: prefix ?? "")
       var rows: [IndexRow] = []
       for number in found.numbers {
@@ -198,10 +155,7 @@ package final class IndexEntries {
 
   /// The numbers of some of the entries up to `last`, the lowest first.
   package func numbers(through last: UInt32, limit: Int) throws(IndexProblem) -> [UInt32] {
-    let statement = try connection.statement(.numbers)
-    statement.bind(last)
-    statement.bind(limit)
-    return try statement.all { (row) throws(IndexProblem) in try row.integer() }
+    try connection.statement(.numbers, last, limit).all { (row) throws(IndexProblem) in try row.integer() }
   }
 
   /// The number of the entry that was stored last; zero when there is none.
@@ -210,9 +164,9 @@ package final class IndexEntries {
   }
 
   private func untaggedRow(_ number: UInt32) throws(IndexProblem) -> IndexRow? {
-    let statement = try connection.statement(.untaggedRow)
-    statement.bind(number)
-    let row = try statement.first { (row) throws(IndexProblem) in try row.row(of: try row.entry()) }
+    let row = try connection.statement(.untaggedRow, number).first { (row) throws(IndexProblem) in
+      try row.row(of: row.entry())
+    }
     guard let row, !row.record.tags.isEmpty else { return row }
     throw tagsChanged(number)
   }
@@ -224,32 +178,24 @@ package final class IndexEntries {
   private func rowWithinReading(_ number: UInt32) throws(IndexProblem) -> IndexRow? {
     guard let entry = try entry(number: number) else { return nil }
     let tags = try tags(of: number)
-    let statement = try connection.statement(.row)
-    statement.bind(number)
-    let row = try statement.first { (row) throws(IndexProblem) in try row.row(of: entry) }
+    let row = try connection.statement(.row, number).first { (row) throws(IndexProblem) in try row.row(of: entry) }
     guard let row else { throw .damaged("an entry has no picture") }
     guard row.record.tags.elementsEqual(tags, by: sameBytes) else { throw tagsChanged(number) }
     return row
   }
 
   private func entry(number: UInt32) throws(IndexProblem) -> DiskEntry? {
-    let statement = try connection.statement(.entryByNumber)
-    statement.bind(number)
-    return try statement.first { (row) throws(IndexProblem) in try row.entry() }
+    try connection.statement(.entryByNumber, number).first { (row) throws(IndexProblem) in try row.entry() }
   }
 
   private func tags(of number: UInt32) throws(IndexProblem) -> [String] {
-    let statement = try connection.statement(.tags)
-    statement.bind(number)
-    return try statement.all { (row) throws(IndexProblem) in try row.text() }
+    try connection.statement(.tags, number).all { (row) throws(IndexProblem) in try row.text() }
   }
 
-  /// The numbers of the entries on a page.
   private func names(after number: UInt32, limit: Int, examined most: Int, prefix: String) throws(IndexProblem) -> (
     numbers: [UInt32], next: UInt32?
   ) {
-    let statement = try connection.statement(.pageURLs)
-    statement.bind(number)
+    let statement = try connection.statement(.pageURLs, number)
     defer { statement.reset() }
     var numbers: [UInt32] = []
     var (last, examined) = (number, 0)
@@ -277,13 +223,6 @@ package struct IndexRow: Sendable, Equatable {
   package var allocated = 0
   /// In seconds since 1970.
   package var lastAccess: Int64
-
-  package init(record: StoredRecord, host: String, suffix: String, lastAccess: Int64) {
-    self.record = record
-    self.host = host
-    self.suffix = suffix
-    self.lastAccess = lastAccess
-  }
 
   var file: PictureFile? { PictureFile(digest: record.digest, number: number, suffix: suffix) }
 

@@ -7,9 +7,8 @@ import Glibc
 /// one, which sees what the first has committed and never waits for it.
 ///
 /// Changes are made inside `write`, all or nothing. What is committed need not be on the disk yet: a kill loses
-/// nothing of it, a power loss may lose the last seconds, but neither damages the file.
-/// Only the mark that the file is in use reaches the disk before anything else is written, so after a
-/// power loss `wasClean` is false.
+/// nothing of it, a power loss may lose the last seconds, but neither damages the file. Only the mark that the file
+/// is in use reaches the disk before anything else is written, so after a power loss `wasClean` is false.
 ///
 /// Nothing in the file is trusted. A value that this program never writes, or a row whose seal
 /// does not match, is reported as `damaged` by whichever call meets it, and never passed over: if one row
@@ -28,30 +27,28 @@ package final class IndexFile {
 
   let connection: Connection
   private let access: Access
-  private let transactions: IndexTransactions
 
   /// Opens the file; for writing, it is made if it is missing, and marked as in use.
   package init(path: String, access: Access) throws(IndexProblem) {
     let isNew = try IndexPlace.prepare(path, creating: access == .readWrite)
     connection = try Connection(path: path, isReadOnly: access == .readOnly)
     self.access = access
-    let opening = IndexOpening(connection)
+    let opening = IndexOpening(connection: connection)
     switch access {
     case .readOnly: wasClean = try opening.toRead()
     case .readWrite: wasClean = try opening.toWrite(isNew: isNew)
     }
-    transactions = IndexTransactions(connection)
-    unlinks = PendingUnlinks(transactions)
-    entries = IndexEntries(transactions, unlinks: unlinks)
-    removals = RemovalRows(transactions)
-    fleet = FleetRows(transactions)
+    unlinks = PendingUnlinks(connection: connection)
+    entries = IndexEntries(connection: connection, unlinks: unlinks)
+    removals = RemovalRows(connection: connection)
+    fleet = FleetRows(connection: connection)
   }
 
   /// Closes the file; `clean` says that the directory is known to have just the files that the index names.
   package func close(clean: Bool) throws(IndexProblem) {
     defer { connection.close() }
     guard access == .readWrite else { return }
-    if clean { try IndexOpening(connection).mark(clean: true) }
+    if clean { try IndexOpening(connection: connection).mark(clean: true) }
     // A reader may be in the way; then the next writer carries the log over.
     try connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
   }
@@ -63,7 +60,7 @@ package final class IndexFile {
   package var isInPlace: Bool { !connection.hasMoved }
 
   /// Carries out changes together: after an error, which `body` has to pass on, none has been made.
-  package func write<T>(_ body: () throws(IndexProblem) -> T) throws(IndexProblem) -> T { try transactions.write(body) }
+  package func write<T>(_ body: () throws(IndexProblem) -> T) throws(IndexProblem) -> T { try connection.write(body) }
 
   /// Begins to look for the entries that a removal covers, in no particular order.
   package func search(_ order: RemovalOrder) throws(IndexProblem) -> IndexSearch {
@@ -124,9 +121,7 @@ enum IndexPlace {
 
 /// The steps of opening an index file after the connection to it.
 struct IndexOpening {
-  private let connection: Connection
-
-  init(_ connection: Connection) { self.connection = connection }
+  let connection: Connection
 
   /// Prepares for reading, and returns whether the last writer closed the file properly.
   func toRead() throws(IndexProblem) -> Bool {
@@ -151,9 +146,7 @@ struct IndexOpening {
   }
 
   func mark(clean: Bool) throws(IndexProblem) {
-    let statement = try connection.statement(.writeClean)
-    statement.bind(clean ? 1 : 0)
-    try statement.run()
+    try connection.run(.writeClean, clean ? 1 : 0)
   }
 
   private func tune() throws(IndexProblem) {
@@ -168,10 +161,9 @@ struct IndexOpening {
   }
 
   private func isClean() throws(IndexProblem) -> Bool {
-    let statement = try connection.statement(.readClean)
-    defer { statement.reset() }
-    guard try statement.step() else { throw .damaged("it has no state") }
-    return try statement.integer(UInt8.self) == 1
+    let clean = try connection.statement(.readClean).first { (row) throws(IndexProblem) in try row.integer(UInt8.self) }
+    guard let clean else { throw .damaged("it has no state") }
+    return clean == 1
   }
 }
 
@@ -201,7 +193,6 @@ package enum IndexProblem: Error, Sendable, CustomStringConvertible {
     }
   }
 
-  /// The problem that a result code of SQLite stands for.
   init(code: Int32, systemErrno: Int32, reason: String) {
     switch code & 0xFF {
     case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL: self = .busy

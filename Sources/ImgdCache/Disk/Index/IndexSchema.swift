@@ -2,13 +2,12 @@ internal import CSQLite
 
 /// The tables of the index file, and the check that a file has exactly these.
 ///
-/// `entry` has all that a scan needs, in rows of fixed size; its `base` is the same for answers to
-/// one name that depend on the request, and zero for others. `picture` has the names that are searched
-/// for and the stored record. Both are sealed: SQLite does not notice a changed byte inside a value,
-/// and an answer must not be wrong. `tag` is for purges, `removal` holds purges still to be
-/// carried out, `pending_unlink` the files that no entry needs any more. Independent of all these are
-/// `fleet_position`, the last purge of other hosts that is in force here, and `fleet_purge`, the purges of which the
-/// other hosts still have to be told.
+/// `entry` has all that a scan needs, in rows of fixed size; its `base` is the same for answers to one name that
+/// depend on the request, and zero for others. `picture` has the names that are searched for and the stored record.
+/// Both are sealed: SQLite does not notice a changed byte inside a value, and an answer must not be wrong. `tag` is
+/// for purges, `removal` holds purges still to be carried out, `pending_unlink` the files that no entry needs any
+/// more. Independent of all these are `fleet_position`, the last purge of other hosts that is in force here, and
+/// `fleet_purge`, the purges of which the other hosts still have to be told.
 enum IndexSchema {
   static let version = 9
   /// "imgd", by which `file` and this program recognise the file.
@@ -119,7 +118,6 @@ enum IndexSchema {
     try connection.execute("COMMIT")
   }
 
-  /// Refuses a file that another program made, or that has another layout.
   static func verify(_ connection: Connection) throws(IndexProblem) {
     guard try connection.number("application_id") == applicationID else {
       throw .damaged("another program has made it")
@@ -146,9 +144,7 @@ enum IndexSchema {
 
   private static func found(in connection: Connection) throws(IndexProblem) -> [String] {
     let statement = try connection.prepare("SELECT sql FROM sqlite_schema WHERE name NOT GLOB 'sqlite_*'")
-    var found: [String] = []
-    while try statement.step() { found.append(try statement.textOrNull() ?? "") }
-    return found.sorted()
+    return try statement.all { (row) throws(IndexProblem) in try row.textOrNull() ?? "" }.sorted()
   }
 }
 
@@ -190,11 +186,7 @@ enum IndexQuery: Int, CaseIterable {
       FROM entry JOIN picture USING (number)
       WHERE number = ?1 AND NOT EXISTS (SELECT 1 FROM tag WHERE tag.number = ?1)
       """
-    case .pageURLs:
-      """
-      SELECT number, url FROM entry LEFT JOIN picture USING (number)
-      WHERE number > ? ORDER BY number
-      """
+    case .pageURLs: "SELECT number, url FROM entry LEFT JOIN picture USING (number) WHERE number > ? ORDER BY number"
     case .tags: "SELECT tag FROM tag WHERE number = ? ORDER BY tag"
 
     case .insertEntry:
@@ -204,10 +196,7 @@ enum IndexQuery: Int, CaseIterable {
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """
     case .insertPicture:
-      """
-      INSERT INTO picture (number, url, host, identifier, suffix, record, seal)
-      VALUES (?, ?, ?, ?, ?, ?, ?)
-      """
+      "INSERT INTO picture (number, url, host, identifier, suffix, record, seal) VALUES (?, ?, ?, ?, ?, ?, ?)"
     case .insertTag: "INSERT INTO tag (tag, number) VALUES (?, ?)"
 
     case .renewEntry:

@@ -44,7 +44,6 @@ struct FilterQuery {
     case text([UInt8])
     case digest(KeyDigest)
 
-    /// The tag that stands for every tag.
     static let every = Value.text(Array(EntryTags.every.utf8))
   }
 
@@ -67,7 +66,8 @@ struct FilterQuery {
     case .picture: text += "picture CROSS JOIN entry USING (number)"
     case .tag: text += "tag CROSS JOIN entry USING (number)"
     }
-    if table != .picture, filter.asksForNames { text += " CROSS JOIN picture USING (number)" }
+    let asksForNames = filter.url != nil || filter.identifier != nil || filter.prefix != nil || filter.host != nil
+    if table != .picture, asksForNames { text += " CROSS JOIN picture USING (number)" }
     if let lead { text += " WHERE " + lead.text }
     values = asked.flatMap(\.values) + (lead?.values ?? [])
   }
@@ -87,7 +87,12 @@ struct FilterQuery {
     var leads: [(condition: Condition, table: Table)] = []
     if let digest = filter.digest { leads.append((Condition(text: "digest = ?", values: [.digest(digest)]), .entry)) }
     if let url = filter.url { leads.append((equal("url", url.text), .picture)) }
-    if let tag = filter.tag { leads.append((leads.isEmpty ? isTag(tag) : hasTag(tag), .tag)) }
+    if let tag = filter.tag {
+      let isTag =
+        leads.isEmpty
+        ? "tag IN (?, ?)" : "EXISTS (SELECT 1 FROM tag WHERE tag.tag IN (?, ?) AND tag.number = entry.number)"
+      leads.append((Condition(text: isTag, values: [.text(Array(tag.utf8)), .every]), .tag))
+    }
     if let prefix = filter.prefix { leads.append((range("url", Array(prefix.utf8)), .picture)) }
     if let host = filter.host {
       let order = HostOrder(host)
@@ -105,9 +110,10 @@ struct FilterQuery {
       others.append(Condition(text: "substr(host, -1) = '.'", values: []))
     }
     if let identifier = filter.identifier { others.append(equal("ifnull(identifier, '')", identifier)) }
-    if let time = order.storedBefore { others.append(moment("stored_at < ?", time)) }
-    if let time = order.usedBefore { others.append(moment("last_access < ?", time)) }
-    if let time = order.staleAt { others.append(moment("fresh_until <= ?", time)) }
+    let times = [
+      ("stored_at < ?", order.storedBefore), ("last_access < ?", order.usedBefore), ("fresh_until <= ?", order.staleAt),
+    ]
+    for case (let text, let time?) in times { others.append(Condition(text: text, values: [.number(time)])) }
     return others
   }
 
@@ -115,34 +121,15 @@ struct FilterQuery {
     Condition(text: column + " = ?", values: [.text(Array(value.utf8))])
   }
 
-  private static func isTag(_ tag: String) -> Condition {
-    Condition(text: "tag IN (?, ?)", values: [.text(Array(tag.utf8)), .every])
-  }
-
-  private static func hasTag(_ tag: String) -> Condition {
-    Condition(
-      text: "EXISTS (SELECT 1 FROM tag WHERE tag.tag IN (?, ?) AND tag.number = entry.number)",
-      values: [.text(Array(tag.utf8)), .every])
-  }
-
   private static func range(_ column: String, _ prefix: [UInt8]) -> Condition {
     guard let end = end(ofPrefix: prefix) else { return Condition(text: column + " >= ?", values: [.text(prefix)]) }
     return Condition(text: "\(column) >= ? AND \(column) < ?", values: [.text(prefix), .text(end)])
   }
-
-  private static func moment(_ text: String, _ time: Int64) -> Condition {
-    Condition(text: text, values: [.number(time)])
-  }
-}
-
-extension PurgeFilter {
-  fileprivate var asksForNames: Bool { url != nil || identifier != nil || prefix != nil || host != nil }
 }
 
 /// The form in which a host is stored, so that the hosts below it form a range: "www.example.org" is stored as
 /// "org.example.www.", and an address, below which there is nothing, unchanged.
 struct HostOrder {
-  /// The host in lower case.
   let host: String
   let stored: String
   /// Whether there can be hosts below it.
@@ -168,7 +155,6 @@ struct HostOrder {
   }
 }
 
-/// A host with its labels in reverse order.
 private func turnedRound(_ host: ArraySlice<UInt8>) -> String {
   let labels = host.split(separator: dot, omittingEmptySubsequences: false)
   return String(decoding: Array(labels.reversed().joined(separator: [dot])), as: UTF8.self)
@@ -176,8 +162,7 @@ private func turnedRound(_ host: ArraySlice<UInt8>) -> String {
 
 private let dot = UInt8(ascii: ".")
 
-/// The first text after all those that begin with `prefix`, in the order of their bytes; nil if there is
-/// none.
+/// The first text after all those that begin with `prefix`, in the order of their bytes; nil if there is none.
 func end(ofPrefix prefix: [UInt8]) -> [UInt8]? {
   var end = prefix
   while end.last == 0xFF { end.removeLast() }
@@ -190,14 +175,12 @@ func end(ofPrefix prefix: [UInt8]) -> [UInt8]? {
 /// This is for removals for which no index helps: each row is read once, and compared with each of them.
 final class IndexScan {
   private let conditions: [Condition]
-  private let identifiers: [String?]
   private let statement: Statement
   private let asksForNames: Bool
 
   init(_ orders: [RemovalOrder], in connection: Connection) throws(IndexProblem) {
     conditions = orders.map { Condition($0) }
-    identifiers = orders.map(\.filter.identifier)
-    asksForNames = identifiers.contains { $0 != nil }
+    asksForNames = orders.contains { $0.filter.identifier != nil }
     statement = try connection.prepare(
       "SELECT number, digest, allocated, stored_at, last_access, fresh_until"
         + (asksForNames
@@ -215,43 +198,36 @@ final class IndexScan {
     for _ in 0..<most where found < mostFound {
       guard try statement.step() else { return (matches, true) }
       let match = try statement.match()
-      let ages = try statement.ages()
+      let ages = Ages(
+        storedAt: try statement.integer(), lastAccess: try statement.integer(), freshUntil: try statement.integer())
       let identifier = asksForNames ? try statement.text() : ""
-      for place in conditions.indices
-      where conditions[place].isMet(by: ages, number: match.number) && isNamed(identifier, place) {
+      for place in conditions.indices where conditions[place].isMet(by: ages, identifier, number: match.number) {
         matches[place].append(match)
         found += 1
       }
     }
     return (matches, false)
   }
-
-  private func isNamed(_ identifier: String, _ place: Int) -> Bool {
-    identifiers[place].map { sameBytes($0, identifier) } ?? true
-  }
 }
 
 private struct Ages { let storedAt, lastAccess, freshUntil: Int64 }
 
-/// The limits that a removal sets to an entry's number and times.
+/// The conditions of a removal on an entry's number, times and identifier.
 private struct Condition {
   private let ceiling: UInt32
+  private let identifier: String?
   private let storedBefore, usedBefore, staleAt: Int64
 
   init(_ order: RemovalOrder) {
     ceiling = order.ceiling
+    identifier = order.filter.identifier
     storedBefore = order.storedBefore ?? .max
     usedBefore = order.usedBefore ?? .max
     staleAt = order.staleAt ?? .max
   }
 
-  func isMet(by ages: Ages, number: UInt32) -> Bool {
+  func isMet(by ages: Ages, _ ownIdentifier: String, number: UInt32) -> Bool {
     number <= ceiling && ages.storedAt < storedBefore && ages.lastAccess < usedBefore && ages.freshUntil <= staleAt
-  }
-}
-
-extension Statement {
-  fileprivate func ages() throws(IndexProblem) -> Ages {
-    Ages(storedAt: try integer(), lastAccess: try integer(), freshUntil: try integer())
+      && (identifier.map { sameBytes($0, ownIdentifier) } ?? true)
   }
 }

@@ -1,31 +1,21 @@
 internal import ImgdSystem
 
 /// The table of purges that still have to be carried out.
-package final class RemovalRows {
-  private let connection: Connection
-  private let transactions: IndexTransactions
-
-  init(_ transactions: IndexTransactions) {
-    connection = transactions.connection
-    self.transactions = transactions
-  }
+package struct RemovalRows {
+  let connection: Connection
 
   /// Adds a purge that covers entries up to `ceiling`, and returns it with the number of its row.
   package func add(_ order: RemovalOrder, ceiling: UInt32) throws(IndexProblem) -> RemovalOrder {
-    try transactions.expectWriting()
+    try connection.expectWriting()
     var order = order
     order.ceiling = ceiling
+    let filter = order.filter
     let statement = try connection.statement(.addRemoval)
-    for text in [order.filter.url?.text, order.filter.identifier, order.filter.prefix] { statement.bind(text) }
-    for text in [order.filter.host, order.filter.tag] { statement.bind(text) }
-    for age in [order.filter.olderThan, order.filter.unusedFor] { statement.bind(age?.wholeSeconds) }
-    statement.bind(order.filter.digest)
-    statement.bind(order.filter.expired ? 1 : 0)
-    statement.bind(order.isSoft ? 1 : 0)
-    statement.bind(order.askedAt)
-    statement.bind(order.ceiling)
-    statement.bind(order.keepUntil)
-    statement.bind(order.seal)
+    for text in [filter.url?.text, filter.identifier, filter.prefix, filter.host, filter.tag] { statement.bind(text) }
+    for age in [filter.olderThan, filter.unusedFor] { statement.bind(age?.wholeSeconds) }
+    statement.bind(filter.digest)
+    statement.bind(filter.expired ? 1 : 0, order.isSoft ? 1 : 0)
+    statement.bind(order.askedAt, order.ceiling, order.keepUntil, order.seal)
     try statement.run()
     order.id = connection.lastNumber
     return order
@@ -38,7 +28,7 @@ package final class RemovalRows {
 
   /// Takes a purge that has been carried out off the table.
   package func remove(_ id: Int64) throws(IndexProblem) {
-    try transactions.expectWriting()
+    try connection.expectWriting()
     try connection.run(.removeRemoval, id)
   }
 }
@@ -145,14 +135,8 @@ package struct PendingUnlink: Sendable, Equatable {
 }
 
 /// The table of files that still have to be removed, some of them only after a lease has ended.
-package final class PendingUnlinks {
-  private let connection: Connection
-  private let transactions: IndexTransactions
-
-  init(_ transactions: IndexTransactions) {
-    connection = transactions.connection
-    self.transactions = transactions
-  }
+package struct PendingUnlinks {
+  let connection: Connection
 
   /// Turns entries into files to be removed; numbers without an entry are passed over.
   package func retire(_ numbers: [UInt32], keepUntil: (UInt32) -> Int64) throws(IndexProblem) -> [PendingUnlink] {
@@ -162,9 +146,10 @@ package final class PendingUnlinks {
   }
 
   func retire(_ number: UInt32, keepUntil: Int64) throws(IndexProblem) -> PendingUnlink? {
-    try transactions.expectWriting()
+    try connection.expectWriting()
     guard let file = try add(number, keepUntil: SaneRange.clamped(keepUntil)) else {
-      guard try !hasEntry(number) else { throw .damaged("an entry has no picture") }
+      let entry: Void? = try connection.statement(.entryByNumber, number).first { _ in () }
+      guard entry == nil else { throw .damaged("an entry has no picture") }
       return nil
     }
     for query in [IndexQuery.removeTags, .removePicture, .removeEntry] { try connection.run(query, number) }
@@ -175,24 +160,23 @@ package final class PendingUnlinks {
   package func due(after number: UInt32 = 0, by wall: Int64 = .max, limit: Int = .max) throws(IndexProblem)
     -> [PendingUnlink]
   {
-    let statement = try connection.statement(.dueUnlinks)
-    statement.bind(number)
-    statement.bind(wall)
-    statement.bind(limit)
-    return try statement.all { (row) throws(IndexProblem) in try row.pendingUnlink() }
+    try connection.statement(.dueUnlinks, number, wall, limit).all { (row) throws(IndexProblem) in
+      PendingUnlink(
+        number: try row.integer(), digest: try row.digest(), suffix: try row.text(), keepUntil: try row.saneInteger())
+    }
   }
 
   /// When the next file is due that is kept beyond `wall`; nil if there is none.
   package func next(after wall: Int64) throws(IndexProblem) -> Int64? {
-    let statement = try connection.statement(.nextUnlink)
-    statement.bind(wall)
-    return try statement.first { (row) throws(IndexProblem) in try row.saneIntegerOrNull() } ?? nil
+    let next = try connection.statement(.nextUnlink, wall).first { (row) throws(IndexProblem) in
+      try row.saneIntegerOrNull()
+    }
+    return next ?? nil
   }
 
   /// Whether a file still has to be removed.
   package func contains(_ number: UInt32, _ digest: KeyDigest) throws(IndexProblem) -> Bool {
-    let statement = try connection.statement(.isPendingUnlink)
-    statement.bind(number)
+    let statement = try connection.statement(.isPendingUnlink, number)
     statement.bind(digest)
     defer { statement.reset() }
     return try statement.step()
@@ -200,21 +184,12 @@ package final class PendingUnlinks {
 
   /// Takes files that have been removed off the table.
   package func forget(_ numbers: [UInt32]) throws(IndexProblem) {
-    try transactions.expectWriting()
+    try connection.expectWriting()
     for number in numbers { try connection.run(.forgetUnlink, number) }
   }
 
-  private func hasEntry(_ number: UInt32) throws(IndexProblem) -> Bool {
-    let statement = try connection.statement(.entryByNumber)
-    statement.bind(number)
-    defer { statement.reset() }
-    return try statement.step()
-  }
-
   private func add(_ number: UInt32, keepUntil: Int64) throws(IndexProblem) -> PendingUnlink? {
-    let statement = try connection.statement(.addUnlink)
-    statement.bind(keepUntil)
-    statement.bind(number)
+    let statement = try connection.statement(.addUnlink, keepUntil, number)
     defer { statement.reset() }
     guard try statement.step() else { return nil }
     let (digest, suffix) = (try statement.digest(), try statement.text())

@@ -11,7 +11,6 @@ internal import CSQLite
   /// The first failure to bind; reported by `step`, so that binding needs no `try`.
   private var bindFailure = SQLITE_OK
 
-  /// Takes over a handle.
   init(owning handle: OpaquePointer) { unsafe self.handle = handle }
 
   deinit { unsafe _ = sqlite3_finalize(handle) }
@@ -26,11 +25,11 @@ internal import CSQLite
     bindFailure = SQLITE_OK
   }
 
-  // MARK: Parameters
-
-  func bind<Number: FixedWidthInteger>(_ number: Number) {
-    let place = next()
-    note(unsafe sqlite3_bind_int64(handle, place, Int64(truncatingIfNeeded: number)))
+  func bind<each Number: FixedWidthInteger>(_ numbers: repeat each Number) {
+    for number in repeat each numbers {
+      let place = next()
+      note(unsafe sqlite3_bind_int64(handle, place, Int64(truncatingIfNeeded: number)))
+    }
   }
 
   func bind(_ number: Int64?) { if let number { bind(number) } else { bindNull() } }
@@ -59,15 +58,17 @@ internal import CSQLite
     note(code)
   }
 
-  /// Binds 128 bits as a blob, the highest byte first, so that it sorts and reads like its hexadecimal digits.
-  func bind(high: UInt64, low: UInt64) {
+  /// Binds a digest as a blob, the highest byte first, so that it sorts and reads like its hexadecimal digits.
+  func bind(_ digest: KeyDigest) {
     let place = next()
-    let words = (high.bigEndian, low.bigEndian)
+    let words = (digest.high.bigEndian, digest.low.bigEndian)
     let code = unsafe withUnsafeBytes(of: words) { bytes in
       unsafe sqlite_bind_blob(handle, place, bytes.baseAddress, UInt64(bytes.count))
     }
     note(code)
   }
+
+  func bind(_ digest: KeyDigest?) { if let digest { bind(digest) } else { bindNull() } }
 
   private func bindNull() {
     let place = next()
@@ -81,9 +82,6 @@ internal import CSQLite
 
   private func note(_ code: Int32) { if bindFailure == SQLITE_OK { bindFailure = code } }
 
-  // MARK: Steps
-
-  /// Goes to the next row; false after the last.
   func step() throws(IndexProblem) -> Bool {
     guard bindFailure == SQLITE_OK else { throw .storage(code: bindFailure, systemErrno: 0, "a value is too large") }
     column = 0
@@ -99,8 +97,6 @@ internal import CSQLite
     defer { reset() }
     while try step() {}
   }
-
-  // MARK: Columns
 
   func integer<Number: FixedWidthInteger>(_ type: Number.Type = Number.self) throws(IndexProblem) -> Number {
     let place = advance()
@@ -120,15 +116,9 @@ internal import CSQLite
   /// Reads a number whose 64 bits are all in use, as bits.
   func bits() throws(IndexProblem) -> UInt64 { UInt64(bitPattern: try integer(Int64.self)) }
 
-  func saneIntegerOrNull() throws(IndexProblem) -> Int64? {
-    if isNull() { return nil }
-    return try saneInteger()
-  }
+  func saneIntegerOrNull() throws(IndexProblem) -> Int64? { try isNull() ? nil : saneInteger() }
 
-  func integerOrNull() throws(IndexProblem) -> Int64? {
-    if isNull() { return nil }
-    return try integer()
-  }
+  func integerOrNull() throws(IndexProblem) -> Int64? { try isNull() ? nil : integer(Int64.self) }
 
   func text() throws(IndexProblem) -> String {
     let place = advance()
@@ -141,10 +131,7 @@ internal import CSQLite
     return text
   }
 
-  func textOrNull() throws(IndexProblem) -> String? {
-    if isNull() { return nil }
-    return try text()
-  }
+  func textOrNull() throws(IndexProblem) -> String? { try isNull() ? nil : text() }
 
   func blob() throws(IndexProblem) -> [UInt8] {
     let place = try blobPlace()
@@ -153,8 +140,7 @@ internal import CSQLite
     return unsafe [UInt8](UnsafeRawBufferPointer(start: start, count: count))
   }
 
-  /// Reads a blob of exactly 128 bits.
-  func wide() throws(IndexProblem) -> (high: UInt64, low: UInt64) {
+  func digest() throws(IndexProblem) -> KeyDigest {
     let place = try blobPlace()
     guard let start = unsafe sqlite3_column_blob(handle, place), unsafe sqlite3_column_bytes(handle, place) == 16 else {
       throw mismatch(place, "has not 16 bytes")
@@ -162,13 +148,10 @@ internal import CSQLite
     // SQLite keeps blobs at any address, aligned or not; the length has just been checked.
     let high = unsafe start.loadUnaligned(as: UInt64.self)
     let low = unsafe start.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
-    return (UInt64(bigEndian: high), UInt64(bigEndian: low))
+    return KeyDigest(high: UInt64(bigEndian: high), low: UInt64(bigEndian: low))
   }
 
-  func wideOrNull() throws(IndexProblem) -> (high: UInt64, low: UInt64)? {
-    if isNull() { return nil }
-    return try wide()
-  }
+  func digestOrNull() throws(IndexProblem) -> KeyDigest? { try isNull() ? nil : digest() }
 
   private func blobPlace() throws(IndexProblem) -> Int32 {
     let place = advance()
@@ -194,7 +177,6 @@ internal import CSQLite
   }
 }
 
-/// The last failure of a connection in our words.
 func problem(of database: OpaquePointer?) -> IndexProblem {
   IndexProblem(
     code: unsafe sqlite3_extended_errcode(database), systemErrno: unsafe sqlite3_system_errno(database),
@@ -204,31 +186,16 @@ func problem(of database: OpaquePointer?) -> IndexProblem {
 // Reads the rows of the index file, column by column.
 
 extension Statement {
-  /// The first row; nil when there is none.
   func first<Row>(_ read: (Statement) throws(IndexProblem) -> Row) throws(IndexProblem) -> Row? {
     defer { reset() }
     return try step() ? try read(self) : nil
   }
 
-  /// Every row.
   func all<Row>(_ read: (Statement) throws(IndexProblem) -> Row) throws(IndexProblem) -> [Row] {
     defer { reset() }
     var rows: [Row] = []
     while try step() { rows.append(try read(self)) }
     return rows
-  }
-
-  func bind(_ digest: KeyDigest) { bind(high: digest.high, low: digest.low) }
-
-  func bind(_ digest: KeyDigest?) { if let digest { bind(digest) } else { bind(nil as Int64?) } }
-
-  func digest() throws(IndexProblem) -> KeyDigest {
-    let (high, low) = try wide()
-    return KeyDigest(high: high, low: low)
-  }
-
-  func digestOrNull() throws(IndexProblem) -> KeyDigest? {
-    try wideOrNull().map { KeyDigest(high: $0.high, low: $0.low) }
   }
 
   func boolean() throws(IndexProblem) -> Bool {
@@ -269,24 +236,11 @@ extension Statement {
     guard let record = RecordCodec.decode(encoded), record.digest == entry.digest, sameBytes(record.url, url),
       sameBytes(record.identifier, identifier)
     else { throw changed }
-    var row = IndexRow(record: record, host: host, suffix: suffix, lastAccess: Int64(entry.lastAccess))
-    row.number = entry.number
-    row.allocated = entry.allocated
+    var row = IndexRow(
+      number: entry.number, record: record, host: host, suffix: suffix, allocated: entry.allocated,
+      lastAccess: Int64(entry.lastAccess))
     guard try bits() == row.seal(encoded) else { throw changed }
     if entry.freshUntil == 0 { row.record.freshUntil = 0 }
     return row
-  }
-
-  func pendingUnlink() throws(IndexProblem) -> PendingUnlink {
-    PendingUnlink(number: try integer(), digest: try digest(), suffix: try text(), keepUntil: try saneInteger())
-  }
-}
-
-extension Connection {
-  /// Carries out a statement that takes one number.
-  func run(_ query: IndexQuery, _ number: some FixedWidthInteger) throws(IndexProblem) {
-    let statement = try statement(query)
-    statement.bind(number)
-    try statement.run()
   }
 }

@@ -9,10 +9,6 @@ final class DirectoryCheck: DiskPart {
   /// Whether the last stop was not clean.
   private(set) var wasNeeded = false
 
-  let ground: DiskGround
-
-  init(_ ground: DiskGround) { self.ground = ground }
-
   /// Begins with a directory; after a clean stop there is nothing to do.
   func begin(wasClean: Bool) {
     isDone = wasClean
@@ -27,7 +23,7 @@ final class DirectoryCheck: DiskPart {
     }
     let end = min(number + Self.subdirectoriesAtOnce, Subdirectory.count)
     threads.order(
-      { (disk) throws(DiskTrouble) in try DirectoryComparison(disk).compare(number..<end) },
+      { (disk) throws(DiskTrouble) in try DirectoryComparison(disk: disk).compare(number..<end) },
       then: { [unowned self] lost in
         guard let lost else { return }
         for match in lost { index.remove(match.digest, number: match.number) }
@@ -36,12 +32,9 @@ final class DirectoryCheck: DiskPart {
   }
 }
 
-/// Compares the files in the directory with their rows after a stop that was not clean: a power loss,
-/// unlike a kill, may have undone writes.
+/// What the writer does for that: a power loss, unlike a kill, may have undone writes.
 struct DirectoryComparison {
-  private let disk: OpenDisk
-
-  init(_ disk: OpenDisk) { self.disk = disk }
+  let disk: OpenDisk
 
   /// Compares some of the subdirectories: files without a row are removed, and so are rows without a file.
   /// Returns the rows that went.
@@ -52,26 +45,25 @@ struct DirectoryComparison {
   }
 
   private func compare(_ number: Int) throws(DiskTrouble) -> [IndexMatch] {
-    let contents: SubdirectoryContents
-    do throws(SystemFailure) { contents = try disk.pictures.contents(ofSubdirectory: number) } catch {
+    let pictures: [PictureFile]
+    do throws(SystemFailure) { pictures = try disk.pictures.contents(ofSubdirectory: number).pictures } catch {
       throw DiskTrouble(error)
     }
     let named = try disk.read { index throws(IndexProblem) in try index.entries.matches(inSubdirectory: number) }
     let rows = Dictionary(uniqueKeysWithValues: named.map { ($0.number, $0) })
     var found: Set<UInt32> = []
-    for file in contents.pictures {
+    for file in pictures {
       if rows[file.number]?.digest == file.digest {
         found.insert(file.number)
-      } else if try !isPendingUnlink(file) {
-        try? disk.shelves.remove(file)
+        continue
       }
+      let isPending = try disk.read { index throws(IndexProblem) in
+        try index.unlinks.contains(file.number, file.digest)
+      }
+      if !isPending { try? disk.shelves.remove(file) }
     }
     let lost = named.filter { !found.contains($0.number) }
-    if !lost.isEmpty { try EntryRemoval(disk).remove(lost.map(\.number), at: .max) }
+    if !lost.isEmpty { try EntryRemoval(disk: disk).remove(lost.map(\.number), at: .max) }
     return lost
-  }
-
-  private func isPendingUnlink(_ file: PictureFile) throws(DiskTrouble) -> Bool {
-    try disk.read { index throws(IndexProblem) in try index.unlinks.contains(file.number, file.digest) }
   }
 }

@@ -1,7 +1,6 @@
 // How the tier gets its directory and its index: at the start, and again when they were lost.
 //
-// Questions between the loss and the new opening wait; questions to the old index are not
-// answered any more.
+// Questions between the loss and the new opening wait; questions to the old index are not answered any more.
 
 import ImgdSystem
 
@@ -9,22 +8,20 @@ import ImgdSystem
 final class DiskOpener: DiskPart {
   /// Called with what has been opened, before anything goes on; like the others set once by the composition.
   var onOpened: (OpenedDisk) -> Void = { _ in }
-  /// Called when nothing could be opened.
   var onFailure: () -> Void = {}
-  /// Called when the index in use is given up.
   var onGivenUp: () -> Void = {}
 
-  let ground: DiskGround
-
-  init(_ ground: DiskGround) { self.ground = ground }
-
-  /// Opens the index in a directory.
   func open(_ directory: DiskDirectory) { begin { (writer) throws(DiskTrouble) in try writer.open(directory) } }
 
   /// Gives up the index in use, and opens what the path leads to now; if `beginningAnew`, with an empty index.
   func reopen(beginningAnew: Bool) {
-    giveUp()
-    health.beginOpening()
+    threads.supersede()
+    threads.letGo(of: index.takeAll())
+    index.begin()
+    health.worsen(to: .down)
+    files.leave()
+    onGivenUp()
+    health.isOpening = true
     let path = ground.path
     // The lock is released when nothing holds the directory any more.
     threads.closeReader { [unowned self] in
@@ -35,9 +32,9 @@ final class DiskOpener: DiskPart {
   private func begin(_ open: @escaping @Sendable (DiskWriter) throws(DiskTrouble) -> OpenedDisk) {
     // Questions wait until the gate is opened.
     gate.close()
-    health.beginOpening()
+    health.isOpening = true
     threads.open(open) { [unowned self] result in
-      health.endOpening()
+      health.isOpening = false
       switch result {
       case .success(let opened): enter(opened)
       case .failure(let trouble):
@@ -56,15 +53,6 @@ final class DiskOpener: DiskPart {
     index.begin(cleared: opened.cleared)
     onOpened(opened)
   }
-
-  private func giveUp() {
-    threads.supersede()
-    threads.letGo(of: index.takeAll())
-    index.begin()
-    health.worsen(to: .down)
-    files.leave()
-    onGivenUp()
-  }
 }
 
 /// Reads the index into memory while the daemon serves: part by part, so that a client's picture never has to
@@ -74,24 +62,21 @@ final class IndexLoading: DiskPart {
   /// How many entries the loop takes in within a tick, in a fraction of a millisecond.
   private static let takenAtOnce = 512
 
-  let ground: DiskGround
   private let loads: DiskLoads
   private let eviction: DiskEviction
 
   init(_ ground: DiskGround, loads: DiskLoads, eviction: DiskEviction) {
-    self.ground = ground
     self.loads = loads
     self.eviction = eviction
+    super.init(ground)
   }
 
-  /// Has the reader open and read the index in a directory.
   func begin(in directory: DiskDirectory) {
     threads.ask(
       { (reader) throws(DiskTrouble) in try reader.open(directory) },
       then: { [unowned self] in if !index.isLoaded { gather() } })
   }
 
-  /// Has the reader gather all entries, and takes them in.
   private func gather() {
     threads.ask(
       { (reader) throws(DiskTrouble) in try reader.gather(Self.gatheredAtOnce) },
@@ -112,7 +97,6 @@ final class IndexLoading: DiskPart {
       })
   }
 
-  /// Takes in the last entries.
   func finish(with entries: [DiskEntry]) {
     for entry in entries { loads.takeIn(entry) }
     index.finishLoading()
@@ -128,7 +112,6 @@ final class DiskRecovery: DiskPart {
   private static let firstPause = Duration.seconds(1)
   private static let longestPause = Duration.seconds(10)
 
-  let ground: DiskGround
   private let opener: DiskOpener
   private let stores: DiskStores
   private let fleet: StoredFleetNotes
@@ -136,7 +119,6 @@ final class DiskRecovery: DiskPart {
   private let eviction: DiskEviction
   /// The pause before the try after the next one.
   private var pause = firstPause
-  /// The timer of the next try; nil when none is planned.
   private var next: Timer?
   /// Whether there has been a directory in the life of this process.
   private var hadDirectory = false
@@ -147,25 +129,24 @@ final class DiskRecovery: DiskPart {
     _ ground: DiskGround, opener: DiskOpener, stores: DiskStores, fleet: StoredFleetNotes, removals: DiskRemovals,
     eviction: DiskEviction
   ) {
-    self.ground = ground
     self.opener = opener
     self.stores = stores
     self.fleet = fleet
     self.removals = removals
     self.eviction = eviction
+    super.init(ground)
   }
 
-  /// Begins with a directory that has been opened, or tries again later.
   func begin(_ directory: Result<DiskDirectory, DirectoryProblem>) {
     switch directory {
     case .success(let directory): opener.open(directory)
     case .failure(let problem):
-      health.begin(with: problem.description)
+      // It has been reported already.
+      health.reason = problem.description
       retryLater()
     }
   }
 
-  /// Notes that there is a directory again.
   func noteOpening() {
     pause = Self.firstPause
     hadDirectory = true
@@ -198,7 +179,6 @@ final class DiskRecovery: DiskPart {
   /// Tries again if room was lacking: files have gone, so there may be some.
   func retryIfFull() { if health.isFull { retryNow() } }
 
-  /// Gives the index up and opens what the path leads to.
   func reopen(beginningAnew: Bool = false) { opener.reopen(beginningAnew: beginningAnew) }
 
   private func retryLater() {

@@ -1,11 +1,10 @@
 // Everything that goes from the disk goes through this queue: entries that were evicted, lost or have grown too
 // old, the entries of a purge, a single key, everything at once, and files whose lease has ended.
 //
-// An entry leaves memory at once, so it is not found any more. Its row and its file follow, in steps
-// that take turns. A purge is written down first (`RemovalOrder`) and then looks for its entries
-// (`PurgeSearches`); after a kill at any later moment the next start does the rest. What the disk refuses
-// stays here until `resume`, and a purge that could not be written into the index is written down elsewhere
-// meanwhile (`OwedPurges`).
+// An entry leaves memory at once, so it is not found any more. Its row and its file follow, in steps that take turns.
+// A purge is written down first (`RemovalOrder`) and then looks for its entries (`PurgeSearches`); after a kill at
+// any later moment the next start does the rest. What the disk refuses stays here until `resume`, and a purge that
+// could not be written into the index is written down elsewhere meanwhile (`OwedPurges`).
 
 internal import ImgdSystem
 
@@ -13,38 +12,31 @@ internal import ImgdSystem
 final class DiskRemovals: DiskPart {
   enum Reason {
     case eviction
-    /// Its file is missing or damaged.
     case loss
   }
 
   /// How long purges that are still under way may go on when the daemon stops.
   private static let longestEnd = Duration.seconds(3)
 
-  let ground: DiskGround
-
   private let tools: RemovalTools
   private let entries: EntryWork
   private let searches: PurgeSearches
   private let owed: OwedPurges
-  /// Works that take turns.
   private var removing = Fifo<any RemovalWork>()
-  /// The work whose turn it is.
   private var current: (any RemovalWork)?
-  /// Works that wait for the disk to work again.
   private var stalled: [any RemovalWork] = []
   /// Those works of which there is only one each and which have something to do.
   private var enqueued: Set<ObjectIdentifier> = []
-  /// Whether the writer has a job of this queue.
   private var isBusy = false
   /// Whether the last turn was that of purges that have to find their entries, which alternate with removals.
   private var isTurnOfSearches = false
 
-  init(_ ground: DiskGround) {
-    self.ground = ground
+  override init(_ ground: DiskGround) {
     tools = RemovalTools(ground)
     entries = EntryWork(with: tools)
     owed = OwedPurges(ground, tools: tools)
     searches = PurgeSearches(ground, owed: owed)
+    super.init(ground)
     tools.unlinks.onDue = { [unowned self] in enqueueOnce(tools.unlinks) }
     searches.onFound = { [unowned self] in remove($0) }
   }
@@ -58,15 +50,10 @@ final class DiskRemovals: DiskPart {
     set { tools.unlinks.onRemoved = newValue }
   }
 
-  /// Whether nothing is known that still has to go.
   var isIdle: Bool { searches.isEmpty && owed.isEmpty && removing.isEmpty && stalled.isEmpty && !isBusy }
 
   /// How many numbers of entries are held in memory until the entries have gone.
   var numbersHeld: Int { purgesBeingCarriedOut.reduce(entries.count) { $0 + $1.count } }
-
-  private var purgesInForce: [PurgeWork] { owed.all + searches.all + purgesBeingCarriedOut }
-
-  // MARK: Orders
 
   /// Removes the entries at some places. If room is needed `urgently`, all of them go before any job that the writer
   /// is given later.
@@ -91,7 +78,6 @@ final class DiskRemovals: DiskPart {
     enqueue(work)
   }
 
-  /// Removes the entries that match, or marks them stale; `then` is called when that is durable.
   func remove(matching filter: PurgeFilter, isSoft: Bool, then: @escaping (PurgeOutcome) -> Void) {
     let work = PurgeWork(tools.order(filter, isSoft: isSoft), with: tools, then: then)
     guard health.isUp else { return owed.add([work]) }
@@ -110,8 +96,6 @@ final class DiskRemovals: DiskPart {
     removing.append(ClearingWork(work.order, leases: leases.takeEnds(), with: tools))
     work.tell()
   }
-
-  // MARK: Life
 
   /// Takes over the purges that an earlier process has left: those in the index file, and those
   /// that could not be written into it.
@@ -149,15 +133,13 @@ final class DiskRemovals: DiskPart {
 
   /// Has the writer write down the purges that have no row yet, and carry out as many as there is time for.
   func stop() {
-    let works = purgesInForce
+    let works = owed.all + searches.all + purgesBeingCarriedOut
     guard !works.isEmpty else { return }
     let orders = works.map(\.order).filter { $0.id == nil }
     threads.finish(orders, leases: leases.takeEnds(), within: Self.longestEnd)
     // A callback that waits for a purge may hold the tier, which then would never be freed.
     for work in works { work.forgetClient() }
   }
-
-  // MARK: Turns
 
   private var purgesBeingCarriedOut: [PurgeWork] {
     (removing.all + stalled + [current].compactMap(\.self)).compactMap { $0 as? PurgeWork }
@@ -168,7 +150,6 @@ final class DiskRemovals: DiskPart {
     go()
   }
 
-  /// Enqueues a work unless it is in the queue already.
   private func enqueueOnce(_ work: any RemovalWork) {
     if enqueued.insert(ObjectIdentifier(work)).inserted { enqueue(work) }
   }
@@ -204,64 +185,13 @@ final class DiskRemovals: DiskPart {
     current = nil
     switch progress {
     case .more: removing.append(work)
-    case .failed: putOff(work)
+    case .failed:
+      // A purge whose client has no answer yet begins anew: after a kill the entries that it found might be back.
+      if let purge = work as? PurgeWork, purge.isAwaited { owed.add([purge]) } else { stalled.append(work) }
     case .done:
       enqueued.remove(ObjectIdentifier(work))
       if let purge = work as? PurgeWork { owed.settle(purge) }
     }
-  }
-
-  /// Puts off a work that the disk has refused. A purge whose client has no answer yet begins anew: after a kill
-  /// the entries that it found might be back.
-  private func putOff(_ work: any RemovalWork) {
-    if let purge = work as? PurgeWork, purge.isAwaited { owed.add([purge]) } else { stalled.append(work) }
-  }
-}
-
-/// Takes in purges as they are asked for. Pictures on their way to the disk are compared with `PurgeList`.
-final class DiskPurges: DiskPart {
-  let ground: DiskGround
-  private let stores: DiskStores
-  private let removals: DiskRemovals
-
-  init(_ ground: DiskGround, stores: DiskStores, removals: DiskRemovals) {
-    self.ground = ground
-    self.stores = stores
-    self.removals = removals
-  }
-
-  /// Removes entries that match, or marks them stale; `then` gets the outcome when it is durable.
-  ///
-  /// From this call on, no entry that matches is found.
-  func purge(_ filter: PurgeFilter, isSoft: Bool, then: @escaping (PurgeOutcome) -> Void) {
-    guard health.state != .off else { return then(.done(.none)) }
-    if !health.isUp, gate.isClosed { return gate.wait { [unowned self] in purge(filter, isSoft: isSoft, then: then) } }
-    if health.isUp {
-      reports.purge()
-      // The search finds those pictures that are stored by the time it looks.
-      stores.sendAll()
-    }
-    removals.remove(matching: filter, isSoft: isSoft, then: then)
-  }
-
-  /// Removes the image under a key, if there is one.
-  func remove(_ key: CacheKey) {
-    guard let digest = key.digest else { return }
-    if let place = index.place(of: digest) { removals.remove(place, of: digest) }
-    stores.drop(key)
-    // The file may have an entry that is not in memory yet.
-    if !index.isLoaded { purge(PurgeFilter(digest), isSoft: false) { _ in } }
-  }
-}
-
-/// Removes entries whose file is missing or damaged.
-final class DiskLosses: DiskPart {
-  let ground: DiskGround
-  private let removals: DiskRemovals
-
-  init(_ ground: DiskGround, removals: DiskRemovals) {
-    self.ground = ground
-    self.removals = removals
   }
 
   /// Looks whether the directory is in its place: nothing reports it when a directory above was moved. If it is not,
@@ -271,10 +201,9 @@ final class DiskLosses: DiskPart {
     threads.report(.directoryIsGone)
   }
 
-  /// Removes an entry whose file is missing. If the cache directory is missing too, everything
-  /// begins anew.
-  func missing(_ place: Int) {
-    removals.remove([place], as: .loss)
+  /// Removes an entry whose file is missing. If the cache directory is missing too, everything begins anew.
+  func removeMissing(_ place: Int) {
+    remove([place], as: .loss)
     threads.order(
       { (disk) throws(DiskTrouble) in disk.isInPlace },
       then: { [unowned threads] isInPlace in
@@ -284,8 +213,39 @@ final class DiskLosses: DiskPart {
   }
 
   /// Removes an entry whose file or row is not what was stored.
-  func damaged(_ place: Int, _ reason: String) {
+  func removeDamaged(_ place: Int, _ reason: String) {
     reports.damaged("\(files.name(of: index[place])): \(reason)")
-    removals.remove([place], as: .loss)
+    remove([place], as: .loss)
+  }
+}
+
+/// Takes in purges as they are asked for. Pictures on their way to the disk are compared with `PurgeList`.
+final class DiskPurges: DiskPart {
+  private let stores: DiskStores
+  private let removals: DiskRemovals
+
+  init(_ ground: DiskGround, stores: DiskStores, removals: DiskRemovals) {
+    self.stores = stores
+    self.removals = removals
+    super.init(ground)
+  }
+
+  func purge(_ filter: PurgeFilter, isSoft: Bool, then: @escaping (PurgeOutcome) -> Void) {
+    guard health.state != .off else { return then(.done(.none)) }
+    if !health.isUp, gate.isClosed { return gate.wait { [unowned self] in purge(filter, isSoft: isSoft, then: then) } }
+    if health.isUp {
+      reports.counts.purges += 1
+      // The search finds those pictures that are stored by the time it looks.
+      stores.sendAll()
+    }
+    removals.remove(matching: filter, isSoft: isSoft, then: then)
+  }
+
+  func remove(_ key: CacheKey) {
+    guard let digest = key.digest else { return }
+    if let place = index.place(of: digest) { removals.remove(place, of: digest) }
+    stores.drop(key)
+    // The file may have an entry that is not in memory yet.
+    if !index.isLoaded { purge(PurgeFilter(digest), isSoft: false) { _ in } }
   }
 }

@@ -9,7 +9,6 @@ final class OwedPurges: DiskPart {
   /// How many may wait; if there are more, a purge of everything takes their place.
   private static let most = 64
 
-  let ground: DiskGround
   private let tools: RemovalTools
   private var works: [PurgeWork] = []
   /// Purges whose clients still have to be answered.
@@ -18,12 +17,11 @@ final class OwedPurges: DiskPart {
   private var doubtful: [ObjectIdentifier: PurgeWork] = [:]
   private var isWriting = false
   private var isDirty = false
-  /// Whether the file has purges.
   private var isFileInUse = false
 
   init(_ ground: DiskGround, tools: RemovalTools) {
-    self.ground = ground
     self.tools = tools
+    super.init(ground)
   }
 
   var isEmpty: Bool { works.isEmpty }
@@ -31,9 +29,6 @@ final class OwedPurges: DiskPart {
   /// Every purge that may not be in the index file.
   var all: [PurgeWork] { works + doubtful.values }
 
-  // MARK: Coming and going
-
-  /// Puts purges off until the disk works again.
   func add(_ more: [PurgeWork]) {
     guard !more.isEmpty else { return }
     for work in more {
@@ -43,22 +38,20 @@ final class OwedPurges: DiskPart {
     }
     works += more
     untold += more.filter(\.isAwaited)
-    limit()
+    if works.count > Self.most { putClearingInPlace() }
     // Nothing may be shown that they may cover.
     health.worsen(to: .down, isFull: health.isFull)
     isDirty = true
     writeDown()
   }
 
-  private func limit() {
-    guard works.count > Self.most else { return }
+  private func putClearingInPlace() {
     for work in works { pending.remove(work) }
     let clearing = PurgeWork(tools.order(PurgeFilter()), with: tools)
     pending.add(clearing)
     works = [clearing]
   }
 
-  /// Hands the purges out, to be tried again.
   func takeUp() -> [PurgeWork] {
     defer { works = [] }
     if isFileInUse || isWriting { for work in works { doubtful[ObjectIdentifier(work)] = work } }
@@ -84,8 +77,6 @@ final class OwedPurges: DiskPart {
     threads.forgetOwed()
   }
 
-  // MARK: The file
-
   private func writeDown() {
     guard isDirty, !isWriting else { return }
     (isDirty, isWriting) = (false, true)
@@ -94,29 +85,19 @@ final class OwedPurges: DiskPart {
     threads.keepOwed(all.map(\.order)) { [unowned self] trouble in
       isWriting = false
       if trouble == nil { isFileInUse = true }
-      for work in told { work.tell(PurgeOutcome(trouble)) }
+      let outcome = trouble.map { PurgeOutcome.unrecorded(reason: $0.reason, isFull: $0.kind == .full) } ?? .pending
+      for work in told { work.tell(outcome) }
       writeDown()
       forgetFile()
     }
   }
 }
 
-extension PurgeOutcome {
-  fileprivate init(_ trouble: DiskTrouble?) {
-    guard let trouble else {
-      self = .pending
-      return
-    }
-    self = .unrecorded(reason: trouble.reason, isFull: trouble.kind == .full)
-  }
-}
-
 /// Keeps purges in a file of their own when they could not be written into the index file.
 ///
-/// The file lies in the first directory that can be written: the runtime directory, which is
-/// in memory, or else the cache directory itself. It is written as a whole and then renamed, so
-/// a kill leaves either the old file or the new one. Its name has a digest of the cache directory's path,
-/// so that two daemons don't carry out each other's purges.
+/// The file lies in the first directory that can be written: the runtime directory, which is in memory, or else the
+/// cache directory itself. It is written as a whole and then renamed, so a kill leaves either the old file or the new
+/// one. Its name has a digest of the cache directory's path, so that two daemons don't carry out each other's purges.
 struct OwedFile: Sendable {
   private static let rights: mode_t = 0o600
   /// Far more than the purges take that are ever written to it.
@@ -130,9 +111,6 @@ struct OwedFile: Sendable {
     paths = [runtime, cache].compactMap(\.self).map { "\($0)/purges-\(digest)" }
   }
 
-  // MARK: Writing
-
-  /// Writes down purges in place of those that the file had.
   func write(_ orders: [RemovalOrder]) throws(SystemFailure) {
     let bytes = OwedCodec.encode(orders)
     var failure: SystemFailure?
@@ -173,8 +151,6 @@ struct OwedFile: Sendable {
       done += max(count, 0)
     }
   }
-
-  // MARK: Reading
 
   /// The purges that an earlier process has left, in any of the directories.
   func read() -> [RemovalOrder] { paths.flatMap { path in Self.bytes(of: path).map { OwedCodec.decode($0) } ?? [] } }

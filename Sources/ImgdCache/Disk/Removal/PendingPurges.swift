@@ -4,7 +4,6 @@
 /// with them here, so nobody has to wait for a search. A purge is filed under the condition that the fewest
 /// entries meet, and only compared with those.
 final class PendingPurges {
-  /// Whether an entry may be shown.
   enum Screening {
     case shown
     /// It may not, and has just been removed.
@@ -13,7 +12,6 @@ final class PendingPurges {
     case unknown
   }
 
-  /// The combined verdict of all purges.
   private enum Verdict {
     case spared, stale, unknown
     case gone(PurgeWork)
@@ -32,8 +30,6 @@ final class PendingPurges {
 
   var isEmpty: Bool { count == 0 }
 
-  // MARK: Coming and going
-
   func add(_ work: PurgeWork) {
     guard !work.isInForce else { return }
     work.isInForce = true
@@ -50,24 +46,23 @@ final class PendingPurges {
 
   private func change(_ work: PurgeWork, _ body: (inout Works) -> Void) {
     let filter = work.order.filter
+    func change<Condition: Hashable>(_ table: inout [Condition: Works], _ condition: Condition) {
+      var works = table.removeValue(forKey: condition) ?? [:]
+      body(&works)
+      if !works.isEmpty { table[condition] = works }
+    }
     if let url = filter.url {
-      body(&byURL[url, default: [:]])
-      if byURL[url]?.isEmpty == true { byURL[url] = nil }
+      change(&byURL, url)
     } else if let host = filter.host?.lowercased() {
-      body(&byHost[host, default: [:]])
-      if byHost[host]?.isEmpty == true { byHost[host] = nil }
+      change(&byHost, host)
     } else if let tag = filter.tag {
-      body(&byTag[tag, default: [:]])
-      if byTag[tag]?.isEmpty == true { byTag[tag] = nil }
+      change(&byTag, tag)
     } else {
       body(&others)
     }
   }
 
-  // MARK: Questions
-
-  /// Whether the entry at a place may be shown; one that a purge covers is removed at once, or marked
-  /// stale.
+  /// Whether the entry at a place may be shown; one that a purge covers is removed at once, or marked stale.
   func screen(_ place: Int, of key: CacheKey, tags: [String]? = nil) -> Screening {
     guard !isEmpty else { return .shown }
     let entry = index[place]
@@ -84,7 +79,6 @@ final class PendingPurges {
     }
   }
 
-  /// Whether an entry of the index file may be listed.
   func spares(_ row: IndexRow) -> Bool {
     guard !isEmpty else { return true }
     let record = row.record
@@ -121,7 +115,6 @@ final class PendingPurges {
     return candidates
   }
 
-  /// A host and all domains above it.
   private static func hosts(above host: String) -> [String] {
     var hosts = [host]
     var rest = host[...]

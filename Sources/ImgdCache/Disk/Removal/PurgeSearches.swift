@@ -1,9 +1,8 @@
 // How purges find their entries.
 //
-// Many are handled together, so that a thousand of them cost only a few jobs of the writer: many are
-// written down in one commit, many search in one job, and those that have to look at every
-// entry share one pass. No job looks at more than a few thousand rows; stores get their turns in
-// between, and the reader has nothing to do with it.
+// Many are handled together, so that a thousand of them cost only a few jobs of the writer: many are written down in
+// one commit, many search in one job, and those that have to look at every entry share one pass. No job looks at more
+// than a few thousand rows; stores get their turns in between, and the reader has nothing to do with it.
 
 internal import ImgdSystem
 
@@ -15,7 +14,6 @@ final class PurgeSearches: DiskPart {
   /// A client waits until up to this many files have gone; if there are more, it is answered before.
   private static let mostAwaited = 1_024
 
-  let ground: DiskGround
   private let owed: OwedPurges
 
   private var unrecorded = PurgeLane()
@@ -26,15 +24,13 @@ final class PurgeSearches: DiskPart {
   private var turn = 0
 
   init(_ ground: DiskGround, owed: OwedPurges) {
-    self.ground = ground
     self.owed = owed
+    super.init(ground)
   }
 
   var isEmpty: Bool { unrecorded.isEmpty && led.isEmpty && scanning.isEmpty }
 
   var all: [PurgeWork] { unrecorded.all + led.all + scanning.all }
-
-  // MARK: Coming and going
 
   /// Adds a purge; from now on no entry that it covers is found.
   func add(_ work: PurgeWork) {
@@ -48,7 +44,6 @@ final class PurgeSearches: DiskPart {
     unrecorded.append(work)
   }
 
-  /// Takes over a purge that is in the index file already.
   func adopt(_ work: PurgeWork) {
     pending.add(work)
     lookLater(work)
@@ -65,9 +60,6 @@ final class PurgeSearches: DiskPart {
     if work.order.needsScan { scanning.append(work) } else { led.append(work) }
   }
 
-  // MARK: Steps
-
-  /// Gives the writer the next job; false when there is none.
   func step(then: @escaping () -> Void) -> Bool {
     for _ in 0..<3 {
       turn = (turn + 1) % 3
@@ -88,7 +80,7 @@ final class PurgeSearches: DiskPart {
     if orders.contains(where: { $0.filter.unusedFor != nil }) { uses.write() }
     let leases = orders.contains(where: \.takesEverything) ? leases.takeEnds() : LeaseEnds()
     threads.order(
-      { (disk) throws(DiskTrouble) in try EntryRemoval(disk).record(orders, leases: leases) },
+      { (disk) throws(DiskTrouble) in try EntryRemoval(disk: disk).record(orders, leases: leases) },
       then: { [unowned self, generation = threads.generation] recorded in
         if generation == threads.generation { wereRecorded(recorded) }
         then()
@@ -99,7 +91,7 @@ final class PurgeSearches: DiskPart {
     let works = unrecorded.letGo()
     guard let orders else { return owed.add(works) }
     for (work, order) in zip(works, orders) {
-      work.record(order)
+      work.order = order
       if order.id != nil { owed.settle(work) }
       if work.isClearing { end(work) } else { lookLater(work) }
     }
@@ -158,7 +150,6 @@ final class PurgeSearches: DiskPart {
 
 /// Purges that wait for one kind of job, and those for which it is being done.
 struct PurgeLane {
-  /// How many purges are dealt with together.
   private static let mostAtOnce = 64
 
   private var waiting = Fifo<PurgeWork>()
@@ -178,10 +169,8 @@ struct PurgeLane {
     return !inHand.isEmpty
   }
 
-  /// Lets go of the first ones in hand.
   mutating func letGo(of count: Int) { inHand.removeFirst(count) }
 
-  /// Lets go of all that are in hand.
   mutating func letGo() -> [PurgeWork] {
     defer { (inHand, isUnderWay) = ([], false) }
     return inHand
@@ -193,8 +182,8 @@ struct PurgeLane {
 /// The first two are done by `PurgeSearches`; a step of this work removes, or marks, some of
 /// the entries that were found.
 final class PurgeWork: RemovalWork {
-  /// The purge, with its row and its ceiling once it has been written down.
-  private(set) var order: RemovalOrder
+  /// The purge, with its row once it has been written down, and its ceiling even if a full disk refused it a row.
+  var order: RemovalOrder
   /// Whether it is about everything and all entries have left memory.
   private(set) var isClearing = false
   /// Whether `PendingPurges` keeps the entries that it covers from being shown.
@@ -205,7 +194,6 @@ final class PurgeWork: RemovalWork {
   private let leaseFloor: Int64
   private var then: ((PurgeOutcome) -> Void)?
   private var removal: Removal
-  /// The entries still to be removed from the disk.
   private var numbers: [UInt32] = []
 
   init(_ order: RemovalOrder, with tools: RemovalTools, then: ((PurgeOutcome) -> Void)? = nil) {
@@ -216,16 +204,10 @@ final class PurgeWork: RemovalWork {
     removal = .none
   }
 
-  // MARK: Before the removal
-
-  /// Whether a client waits for its answer.
   var isAwaited: Bool { then != nil }
 
   /// How many known entries still have to go.
   var count: Int { numbers.count }
-
-  /// Notes that it has been written down, or was refused a row by a full disk.
-  func record(_ order: RemovalOrder) { self.order = order }
 
   /// Notes that all entries have left memory, so that there is nothing to look for.
   func clear(_ removal: Removal) {
@@ -239,7 +221,6 @@ final class PurgeWork: RemovalWork {
     if counts { removal.count(match.allocated) }
   }
 
-  /// Names the one entry that it is about: nothing has to be looked for.
   func nameEntry(_ number: UInt32) { numbers = [number] }
 
   /// Begins again because the disk has refused, or because the index is a new one, which does not have the purge.
@@ -254,10 +235,7 @@ final class PurgeWork: RemovalWork {
 
   func tell(_ outcome: PurgeOutcome) { then.take()?(outcome) }
 
-  /// Drops the client's callback: no more answers are given.
   func forgetClient() { then = nil }
-
-  // MARK: The removal
 
   func step(then: @escaping (RemovalProgress) -> Void) {
     let part = Array(numbers.suffix(RemovalStep.most))
@@ -269,7 +247,7 @@ final class PurgeWork: RemovalWork {
       { (disk) throws(DiskTrouble) in
         let id = isLast ? order.id : nil
         if order.isSoft { return try disk.markStale(part, closing: id) }
-        try EntryRemoval(disk).remove(part, leases: leases, at: wall, closing: id)
+        try EntryRemoval(disk: disk).remove(part, leases: leases, at: wall, closing: id)
       }, then: { [unowned self] done in ended(part, done: done != nil, isLast: isLast, then) })
   }
 

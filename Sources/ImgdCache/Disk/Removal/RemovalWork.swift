@@ -1,6 +1,5 @@
 internal import ImgdSystem
 
-/// The outcome of one step of a removal.
 enum RemovalProgress {
   case more, done
   /// The disk has refused; the step is tried again when the disk works.
@@ -63,15 +62,14 @@ final class EntryWork: RemovalWork {
     let (leases, wall) = (tools.leases.ends(of: part), tools.rules.wall)
     if !leases.ends.isEmpty { tools.unlinkLater() }
     tools.threads.order(
-      { (disk) throws(DiskTrouble) in try EntryRemoval(disk).remove(part, leases: leases, at: wall) },
+      { (disk) throws(DiskTrouble) in try EntryRemoval(disk: disk).remove(part, leases: leases, at: wall) },
       then: { [unowned self, generation = tools.threads.generation] done in
         if done == nil, generation == tools.threads.generation { numbers += part }
         then(done == nil ? .failed : numbers.isEmpty ? .done : .more)
       })
   }
 
-  /// Orders all steps for the numbers that were added last at once, for a store that waits for the
-  /// room.
+  /// Orders all steps for the numbers that were added last at once, for a store that waits for the room.
   func stepThrough(_ count: Int) { for _ in stride(from: 0, to: count, by: RemovalStep.most) { step { _ in } } }
 }
 
@@ -91,7 +89,7 @@ final class ClearingWork: RemovalWork {
   func step(then: @escaping (RemovalProgress) -> Void) {
     let (order, leases, wall) = (order, leases, tools.rules.wall)
     tools.threads.order(
-      { (disk) throws(DiskTrouble) in try EntryRemoval(disk).removeSome(of: order, leases: leases, at: wall) },
+      { (disk) throws(DiskTrouble) in try EntryRemoval(disk: disk).removeSome(of: order, leases: leases, at: wall) },
       then: { [unowned self] more in
         guard let more else { return then(.failed) }
         if !more { tools.unlinkLater() }
@@ -124,7 +122,7 @@ final class UnlinkWork: RemovalWork {
   func step(then: @escaping (RemovalProgress) -> Void) {
     let (last, wall) = (last, rules.wall)
     threads.order(
-      { (disk) throws(DiskTrouble) in try EntryRemoval(disk).unlinkDue(after: last, at: wall) },
+      { (disk) throws(DiskTrouble) in try EntryRemoval(disk: disk).unlinkDue(after: last, at: wall) },
       then: { [unowned self] answer in
         self.last = answer?.next ?? 0
         guard let answer else { return then(.failed) }

@@ -9,14 +9,6 @@ final class DiskEviction: DiskPart {
   /// How long to wait before looking again when everything is leased.
   private static let pause = Duration.seconds(1)
 
-  private struct Step {
-    var evicted = 0
-    var spared = 0
-    /// Whether more has to go and some entries have not been looked at.
-    var goesOn = false
-  }
-
-  let ground: DiskGround
   private let removals: DiskRemovals
   /// Whether more has to go than one tick could take out.
   private var isTrimming = false
@@ -24,8 +16,8 @@ final class DiskEviction: DiskPart {
   private var nextSwept: Int?
 
   init(_ ground: DiskGround, removals: DiskRemovals) {
-    self.ground = ground
     self.removals = removals
+    super.init(ground)
   }
 
   /// Removes the entries that go next when the tier holds more than its capacity.
@@ -34,7 +26,6 @@ final class DiskEviction: DiskPart {
     evictOn { [rules] in rules.limits.preferred }
   }
 
-  /// Evicts entries for as many ticks as it takes.
   private func evictOn(afterSparing before: Int = 0, until wanted: @escaping () -> Int) {
     let step = evict(until: wanted())
     isTrimming = step.goesOn
@@ -49,8 +40,7 @@ final class DiskEviction: DiskPart {
     }
   }
 
-  /// Makes twice the room that is asked for, so that the next picture finds some too; returns whether
-  /// any was made.
+  /// Makes twice the room that is asked for, so that the next picture finds some too; returns whether any was made.
   func makeRoom(for bytes: Int) -> Bool {
     let before = index.allocated
     evict(until: max(index.allocated - 2 * bytes - (1 << 20), 0), urgently: true)
@@ -74,9 +64,31 @@ final class DiskEviction: DiskPart {
       })
   }
 
-  /// Removes the entries that go next. One that is leased is in somebody's hands: it
-  /// moves to the other end of the order, so that it is not in the way again.
-  @discardableResult private func evict(until wanted: Int, urgently: Bool = false) -> Step {
+  /// Finds out how large the file system is if the capacity is a share of it, and makes room if that makes the
+  /// capacity smaller.
+  ///
+  /// The writer asks, since a file system may be slow to answer. It asks when the directory is opened and at each
+  /// reload: the file system may have been enlarged, or another one mounted.
+  func lookAtFileSystem() {
+    guard rules.limits.allowance.asksForFileSystem else { return }
+    threads.order(
+      { (disk) throws(DiskTrouble) in
+        do throws(SystemFailure) { return try disk.pictures.freeSpace().total } catch {
+          throw disk.explained(DiskTrouble(error))
+        }
+      },
+      then: { [unowned self] total in
+        guard let total else { return }
+        rules.note(fileSystem: total)
+        trim()
+      })
+  }
+
+  /// Removes the entries that go next. One that is leased is in somebody's hands: it moves to the other end of the
+  /// order, so that it is not in the way again. `goesOn` says whether more has to go and some have not been looked at.
+  @discardableResult private func evict(until wanted: Int, urgently: Bool = false) -> (
+    evicted: Int, spared: Int, goesOn: Bool
+  ) {
     let most = urgently ? Self.mostUrgent : Self.mostAtOnce
     var left = index.allocated
     var (victims, spared): ([Int], [Int]) = ([], [])
@@ -94,10 +106,8 @@ final class DiskEviction: DiskPart {
     for place in spared { index.spare(place) }
     removals.remove(victims, as: .eviction, urgently: urgently)
     let isFull = victims.count + spared.count == most
-    return Step(evicted: victims.count, spared: spared.count, goesOn: left > wanted && isFull)
+    return (victims.count, spared.count, left > wanted && isFull)
   }
-
-  // MARK: Age
 
   /// Schedules the search for entries that have grown too old, several times within the age limit.
   func scheduleSweep() {
@@ -116,7 +126,6 @@ final class DiskEviction: DiskPart {
     if !isUnderWay { sweepOn() }
   }
 
-  /// Looks at some entries in each tick, until all have been looked at.
   private func sweepOn() {
     guard let start = nextSwept else { return }
     guard let places = index.places(from: start, count: Self.mostAtOnce) else {

@@ -8,26 +8,21 @@ final class DiskStores: DiskPart {
   private static let mostInBatch = 64
   private static let mostBytesInBatch = 16 << 20
 
-  let ground: DiskGround
   private let removals: DiskRemovals
   private let eviction: DiskEviction
   private let verified: VerifiedFiles
   private var queue = StoreQueue()
-  /// Batches that the writer has not answered.
   private var inFlight = 0
 
   init(_ ground: DiskGround, removals: DiskRemovals, eviction: DiskEviction, verified: VerifiedFiles) {
-    self.ground = ground
     self.removals = removals
     self.eviction = eviction
     self.verified = verified
+    super.init(ground)
   }
-
-  // MARK: On the way
 
   var isEmpty: Bool { queue.isEmpty }
 
-  /// Bytes that are held in memory for the disk.
   var bytes: Int { queue.bytes }
 
   var count: Int { queue.count }
@@ -35,20 +30,17 @@ final class DiskStores: DiskPart {
   /// Whether something is on its way, or will be when this tick ends.
   var isStoring: Bool { inFlight > 0 || health.state == .ok && !queue.unsent.isEmpty }
 
-  /// The newest image under a key that is on its way.
   func image(for key: CacheKey) -> CachedImage? { queue.store(of: key).flatMap { isVoid($0) ? nil : $0.image } }
 
   func contains(_ image: CachedImage) -> Bool { queue.store(of: image) != nil }
 
-  /// Runs an action when it is known whether there is a file of an image; false when it is not on
-  /// its way.
+  /// Runs an action when it is known whether there is a file of an image; false when it is not on its way.
   func whenSettled(_ image: CachedImage, _ action: @escaping () -> Void) -> Bool {
     guard let store = queue.store(of: image) else { return false }
     store.settled.append(action)
     return true
   }
 
-  /// Keeps none of the images that are on their way under a key.
   func drop(_ key: CacheKey) { queue.drop(key) }
 
   /// Whether a picture must not be kept any more. It is new, so no purge by age is about it.
@@ -63,8 +55,6 @@ final class DiskStores: DiskPart {
     return verdict != .untouched
   }
 
-  // MARK: Taking in
-
   /// Why an image would not be kept; nil if it would be.
   func refusal(of image: CachedImage) -> PathRefusal? {
     if let refusal = health.absence { return refusal }
@@ -78,7 +68,6 @@ final class DiskStores: DiskPart {
     return isBusy ? .busy : nil
   }
 
-  /// Stores an image in place of an earlier one under its key; returns why not, or nil.
   func add(_ image: CachedImage) -> PathRefusal? {
     if let refusal = refusal(of: image) { return refusal }
     guard queue.store(of: image) == nil else { return nil }
@@ -93,13 +82,8 @@ final class DiskStores: DiskPart {
     return nil
   }
 
-  // MARK: Sending
-
   /// Sends a batch unless one is on its way: images that come meanwhile go with the next commit.
-  func send() {
-    guard inFlight == 0 else { return }
-    sendBatch()
-  }
+  func send() { if inFlight == 0 { sendBatch() } }
 
   /// Sends everything at once, for a job that has to come after all images that wait.
   func sendAll() { while health.state == .ok, !queue.unsent.isEmpty { sendBatch() } }
@@ -109,10 +93,10 @@ final class DiskStores: DiskPart {
     let batch = queue.takeBatch(most: Self.mostInBatch, bytes: Self.mostBytesInBatch)
     let (orders, minFree) = (batch.map(\.order), rules.limits.minFree)
     let count = verified.countForStores(amongOthers: inFlight > 0)
-    for store in batch { store.noticedUnder = verified.notices(store.order.row.record.digest) ? count : nil }
+    for store in batch { store.noticedUnder = verified.covers(store.order.row.record.digest) ? count : nil }
     inFlight += 1
     threads.attempt(
-      { (disk) throws(DiskTrouble) in PictureStore(disk, keepingFree: minFree).store(orders) },
+      { (disk) throws(DiskTrouble) in PictureStore(disk: disk, minFree: minFree).store(orders) },
       then: { [unowned self] outcome, isCurrent in
         inFlight -= 1
         ended(batch, outcome, isCurrent: isCurrent)
@@ -124,22 +108,14 @@ final class DiskStores: DiskPart {
   private func ended(
     _ batch: [PendingStore], _ outcome: Result<[Result<DiskEntry, DiskTrouble>], DiskTrouble>, isCurrent: Bool
   ) {
-    switch outcome {
-    case .success(let outcomes):
-      for (store, outcome) in zip(batch, outcomes) { ended(store, outcome, isCurrent: isCurrent) }
-    case .failure(let trouble): for store in batch { failed(store, trouble, isCurrent: isCurrent) }
+    for (place, store) in batch.enumerated() {
+      switch outcome.flatMap({ $0[place] }) {
+      case .success(let entry) where isCurrent: takeIn(entry, of: store)
+      case .success: failed(store, .directoryIsGone, isCurrent: false)
+      case .failure(let trouble): failed(store, trouble, isCurrent: isCurrent)
+      }
     }
   }
-
-  private func ended(_ store: PendingStore, _ outcome: Result<DiskEntry, DiskTrouble>, isCurrent: Bool) {
-    switch outcome {
-    case .success(let entry) where isCurrent: takeIn(entry, of: store)
-    case .success: failed(store, .directoryIsGone, isCurrent: false)
-    case .failure(let trouble): failed(store, trouble, isCurrent: isCurrent)
-    }
-  }
-
-  // MARK: Outcomes
 
   /// Gives up all waiting images because nothing can be stored now, and tells the clients that wait for their paths.
   func refuseAll() { for store in queue.takeBatch(most: .max, bytes: .max) { settle(store) } }
@@ -148,7 +124,7 @@ final class DiskStores: DiskPart {
     var entry = stored
     entry.lastAccess = UInt32(clamping: rules.wall)
     let (place, isReplacement) = index.insert(entry)
-    reports.stored(isReplacement: isReplacement)
+    if isReplacement { reports.counts.replacements += 1 } else { reports.counts.insertions += 1 }
     // The file that it replaces stays for the time of a lease. There may be one even if memory had no entry: one that
     // is being removed has left memory, but its row may still have been there.
     if isReplacement || !index.isLoaded || !removals.isIdle { removals.removeUnlinked(after: rules.limits.lease) }
@@ -169,7 +145,7 @@ final class DiskStores: DiskPart {
       store.wasRetried = true
       return queue.sendAgain(store)
     }
-    reports.writeError()
+    reports.counts.writeErrors += 1
     if isCurrent { threads.report(trouble) }
     settle(store)
   }
@@ -198,10 +174,8 @@ final class PendingStore {
   let order: StoreOrder
   /// The actions to call when it is known whether there is a file.
   var settled: [() -> Void] = []
-  /// The count of `VerifiedFiles` since which changes to its file are noticed; nil if they are not
-  /// noticed.
+  /// The count of `VerifiedFiles` since which changes to its file are noticed; nil if they are not noticed.
   var noticedUnder: UInt32?
-  /// Whether it has been sent a second time already.
   var wasRetried = false
   /// The last purge that it was compared with on its way.
   var checked: UInt64
@@ -240,15 +214,12 @@ struct StoreQueue {
     bytes -= store.image.byteCount
   }
 
-  /// Puts a store at the front of the queue again.
   mutating func sendAgain(_ store: PendingStore) { unsent.insert(store, at: 0) }
 
   func store(of image: CachedImage) -> PendingStore? { all[ObjectIdentifier(image)] }
 
-  /// The store of the newest image under a key.
   func store(of key: CacheKey) -> PendingStore? { byKey[key] }
 
-  /// Keeps none of the images under a key.
   func drop(_ key: CacheKey) { for store in all.values where store.key == key { store.image.isPurged = true } }
 
   mutating func takeBatch(most: Int, bytes limit: Int) -> [PendingStore] {
@@ -265,11 +236,8 @@ struct StoreQueue {
 
 /// Rewrites the records of pictures that their origin has confirmed; the files stay as they are.
 final class DiskRenewals: DiskPart {
-  let ground: DiskGround
   /// Images whose rows are being written, by the numbers of their entries.
   private var renewals: [UInt32: CachedImage] = [:]
-
-  init(_ ground: DiskGround) { self.ground = ground }
 
   /// The renewed image of an entry whose row may still be the old one.
   func image(of number: UInt32) -> CachedImage? { renewals[number] }
@@ -278,18 +246,15 @@ final class DiskRenewals: DiskPart {
     guard let file = image.file, let entry = files.entry(of: file),
       let record = StoredRecord(image, wall: rules.wall, at: loop.now)
     else { return }
-    var row = IndexRow(
-      record: record, host: image.url.host, suffix: files.suffix(of: image.facts),
-      lastAccess: countsAsUse ? rules.wall : Int64(entry.lastAccess))
-    row.number = entry.number
-    row.allocated = entry.allocated
+    let row = IndexRow(
+      number: entry.number, record: record, host: image.url.host, suffix: files.suffix(of: image.facts),
+      allocated: entry.allocated, lastAccess: countsAsUse ? rules.wall : Int64(entry.lastAccess))
     index.renew(file.place, by: record)
     renewals[entry.number] = image
     threads.order(
-      { [row] (disk) throws(DiskTrouble) in try disk.renew(row) },
+      { (disk) throws(DiskTrouble) in try disk.renew(row) },
       then: { [unowned self] _ in if renewals[entry.number] === image { renewals[entry.number] = nil } })
   }
 
-  /// Starts over with another index.
   func forget() { renewals = [:] }
 }

@@ -4,20 +4,22 @@
 
 internal import ImgdSystem
 
-/// The outcome of reading a picture.
-enum LoadAnswer: Sendable {
+/// What the reader has found of a picture's file.
+enum FileAnswer<Found: Sendable>: Sendable {
   /// `stamp` is the stamp that the file had when its bytes matched their checksum.
-  case loaded(StoredRecord, Payload, stamp: UInt64)
+  case sound(Found, stamp: UInt64)
   case missing
   case damaged(String)
   case failed(DiskTrouble)
-}
 
-/// The outcome of comparing a file's bytes with their checksum.
-enum ComparisonAnswer: Sendable {
-  case sound(stamp: UInt64)
-  case missing
-  case damaged(String)
+  func map<Other: Sendable>(_ change: (Found) -> Other) -> FileAnswer<Other> {
+    switch self {
+    case .sound(let found, let stamp): .sound(change(found), stamp: stamp)
+    case .missing: .missing
+    case .damaged(let reason): .damaged(reason)
+    case .failed(let trouble): .failed(trouble)
+    }
+  }
 }
 
 /// The state of the reader's thread.
@@ -45,53 +47,35 @@ final class DiskReader {
 
   func giveBack() { index?.giveBack() }
 
-  // MARK: Pictures
-
-  func load(_ number: UInt32) -> LoadAnswer {
+  func load(_ number: UInt32) -> FileAnswer<(StoredRecord, Payload)> {
     do throws(DiskTrouble) {
       guard let row = try row(number), let file = row.file else { return .missing }
-      switch try read(file, count: row.record.bytes, checksum: row.record.checksum) {
-      case .sound(let payload, let stamp): return .loaded(row.record, payload, stamp: stamp)
-      case .missing: return .missing
-      case .damaged(let reason): return .damaged(reason)
-      }
+      return read(file, count: row.record.bytes, checksum: row.record.checksum).map { (row.record, $0) }
     } catch { return .failed(error) }
   }
 
-  /// Compares the bytes of a file with their checksum; one that cannot be read counts as missing.
-  func compare(_ file: PictureFile, count: Int, checksum: BodyChecksum) -> ComparisonAnswer {
-    switch try? read(file, count: count, checksum: checksum) {
-    case .sound(_, let stamp): .sound(stamp: stamp)
-    case .damaged(let reason): .damaged(reason)
-    case .missing, nil: .missing
-    }
+  /// Compares the bytes of a file with their checksum.
+  func compare(_ file: PictureFile, count: Int, checksum: BodyChecksum) -> FileAnswer<Void> {
+    read(file, count: count, checksum: checksum).map { _ in }
   }
 
-  private enum Reading {
-    case sound(Payload, stamp: UInt64)
-    case missing
-    case damaged(String)
-  }
-
-  private func read(_ file: PictureFile, count: Int, checksum: BodyChecksum) throws(DiskTrouble) -> Reading {
+  private func read(_ file: PictureFile, count: Int, checksum: BodyChecksum) -> FileAnswer<Payload> {
     guard let directory else { return .missing }
     switch directory.pictures.open(file, count: count, allowsWaiting: true) {
     case .missing: return .missing
     case .wouldWait: return .missing
     case .damaged(let reason): return .damaged(reason)
-    case .failed(let failure): throw DiskTrouble(failure)
+    case .failed(let failure): return .failed(DiskTrouble(failure))
     case .file(let descriptor, let stamp):
       do throws(SystemFailure) {
-        guard let payload = try PictureDirectory.read(descriptor, count: count) else {
+        guard let payload = try Payload.read(descriptor, count: count) else {
           return .damaged("it has not \(count) bytes")
         }
         guard BodyChecksum(of: payload) == checksum else { return .damaged("its checksum is another") }
         return .sound(payload, stamp: stamp)
-      } catch { throw DiskTrouble(error) }
+      } catch { return .failed(DiskTrouble(error)) }
     }
   }
-
-  // MARK: Rows
 
   func row(_ number: UInt32) throws(DiskTrouble) -> IndexRow? {
     try ask { index throws(IndexProblem) in try index.entries.row(number: number) } ?? nil
@@ -125,8 +109,6 @@ final class DiskReader {
     guard let index else { return nil }
     do throws(IndexProblem) { return try body(index) } catch { throw DiskTrouble(error) }
   }
-
-  // MARK: The start
 
   /// Reads the next part of all entries; true once all have been read.
   ///
@@ -167,7 +149,6 @@ struct EntryGathering {
     return true
   }
 
-  /// Some of the entries, the most recently used first.
   mutating func takeEntries(most limit: Int) -> [DiskEntry] {
     let part = order.suffix(limit).reversed().map { entries[Int(truncatingIfNeeded: $0 & 0xFFFF_FFFF)] }
     order.removeLast(part.count)

@@ -24,15 +24,12 @@ final class DiskThreads {
     reader = nil
   }
 
-  /// How many jobs have not come back yet.
   var pending: Int { (writer?.pending ?? 0) + (reader?.pending ?? 0) }
 
   /// Begins a new generation: from now on jobs are for another index.
   func supersede() { generation += 1 }
 
   func report(_ trouble: DiskTrouble) { onTrouble(trouble) }
-
-  // MARK: Jobs
 
   /// Has the reader answer a question about the index in use.
   func ask<Answer: Sendable>(
@@ -81,8 +78,6 @@ final class DiskThreads {
     writer?.submit(work) { [unowned self, generation] result in then(result, generation == self.generation) }
   }
 
-  // MARK: Purges that cannot be carried out
-
   /// Has purges written down outside the index; `then` gets what prevented it, or nil.
   func keepOwed(_ orders: [RemovalOrder], then: @escaping (DiskTrouble?) -> Void) {
     let job: @Sendable (DiskWriter) -> DiskTrouble? = { writer in
@@ -102,8 +97,6 @@ final class DiskThreads {
     writer?.submit { $0.finish(orders, leases: leases, within: time) }
   }
 
-  // MARK: Opening and closing
-
   /// Has the writer open a directory and its index; `then` gets nil if another opening has begun by now.
   func open(
     _ open: @escaping @Sendable (DiskWriter) throws(DiskTrouble) -> OpenedDisk,
@@ -115,7 +108,6 @@ final class DiskThreads {
     writer?.submit(job) { [unowned self, generation] result in then(generation == self.generation ? result : nil) }
   }
 
-  /// Has the reader let go of the directory.
   func closeReader(then: @escaping () -> Void) { reader?.submit({ $0.close() }, then: then) }
 
   /// Has both threads free pages that only make the index faster.
@@ -138,8 +130,6 @@ final class DiskThreads {
     writer?.submit { $0.close(uses, isChecked: isChecked) }
     writer?.stop()
   }
-
-  // MARK: Life
 
   func askWriterForLife(then answered: @escaping () -> Void) {
     guard let writer else { return answered() }

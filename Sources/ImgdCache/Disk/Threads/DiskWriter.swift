@@ -1,9 +1,8 @@
 // The thread of the disk tier that writes files, and the index file that names them.
 //
-// At every moment each file has a row that names it. A store commits its row before it links the
-// file; a removal moves the row to the pending unlinks and commits before it removes the file. So a
-// kill between two steps leaves a row without a file, or a pending unlink, and never a file that
-// no row names.
+// At every moment each file has a row that names it. A store commits its row before it links the file; a removal
+// moves the row to the pending unlinks and commits before it removes the file. So a kill between two steps leaves a
+// row without a file, or a pending unlink, and never a file that no row names.
 
 import Glibc
 internal import ImgdSystem
@@ -14,8 +13,7 @@ struct OpenedDisk: Sendable {
   /// Whether the last owner of the index closed it properly.
   let wasClean: Bool
   /// All entries, the most recently used first; nil if there are too many to wait for.
-  let entries: [DiskEntry]?
-  /// Purges that still have to be carried out.
+  var entries: [DiskEntry]?
   var removals: [RemovalOrder] = []
   /// The notes of an earlier process about the fleet.
   var fleet = FleetNotes()
@@ -28,7 +26,6 @@ struct OpenedDisk: Sendable {
 
 /// The state of the writer's thread: the directory and the index, as long as they are open.
 final class DiskWriter {
-  /// The number of entries that are read in one go when the index is opened.
   private static let mostAtOnce = 4_096
 
   /// The file for purges that could not be written into the index.
@@ -37,7 +34,6 @@ final class DiskWriter {
 
   init(owed: OwedFile) { self.owed = owed }
 
-  /// The directory and the index; throws when they are not open.
   func disk() throws(DiskTrouble) -> OpenDisk {
     guard let opened else { throw DiskTrouble(.gone, "the directory is not open") }
     return opened
@@ -70,7 +66,7 @@ final class DiskWriter {
   private func takeOwed(_ disk: OpenDisk) -> [RemovalOrder] {
     let orders = owed.read()
     guard !orders.isEmpty else { return [] }
-    guard let recorded = try? EntryRemoval(disk).record(orders), recorded.allSatisfy({ $0.id != nil }) else {
+    guard let recorded = try? EntryRemoval(disk: disk).record(orders), recorded.allSatisfy({ $0.id != nil }) else {
       return orders
     }
     owed.remove()
@@ -80,18 +76,16 @@ final class DiskWriter {
   /// Writes purges down and carries them out before the end, as far as time allows.
   func finish(_ orders: [RemovalOrder], leases: LeaseEnds, within time: Duration) {
     var left = orders
-    if let opened { left = LastRemovals(opened, leases: leases).carryOut(recording: orders, within: time) }
+    if let opened { left = LastRemovals(disk: opened, leases: leases).carryOut(recording: orders, within: time) }
     if left.isEmpty { owed.remove() } else { try? owed.write(left) }
   }
 
   private func read(_ index: IndexFile, in directory: DiskDirectory, isClean: Bool) throws(IndexProblem) -> OpenedDisk {
     let (removals, fleet) = (try index.removals.all(), try index.fleet.all())
-    let all = OpenedDisk(directory: directory, wasClean: isClean, entries: nil, removals: removals, fleet: fleet)
+    var all = OpenedDisk(directory: directory, wasClean: isClean, removals: removals, fleet: fleet)
     let entries = try index.entries.entries(after: all.cleared, limit: Self.mostAtOnce)
-    guard entries.count < Self.mostAtOnce else { return all }
-    return OpenedDisk(
-      directory: directory, wasClean: isClean, entries: entries.sorted { $0.lastAccess > $1.lastAccess },
-      removals: removals, fleet: fleet)
+    if entries.count < Self.mostAtOnce { all.entries = entries.sorted { $0.lastAccess > $1.lastAccess } }
+    return all
   }
 
   /// Opens what the path leads to now: the directory was removed, or could not be opened before.
@@ -138,7 +132,6 @@ typealias Use = (number: UInt32, at: Int64)
 
 /// The directory and the index file while they are open for writing; it finds out the reasons for trouble.
 final class OpenDisk {
-  /// How many rows are looked at in one go.
   private static let mostExamined = 4_096
   /// How many entries are found in one go: they all leave the index in memory in one tick of the control loop.
   static let mostFound = 256
@@ -146,7 +139,6 @@ final class OpenDisk {
   let directory: DiskDirectory
   let shelves: PictureShelves
   private let index: IndexFile
-  /// The search of a purge that is looking for its entries.
   private var search: IndexSearch?
   /// The pass in which several purges look for their entries.
   private var scan: IndexScan?
@@ -169,9 +161,6 @@ final class OpenDisk {
     try? index.close(clean: clean)
   }
 
-  // MARK: The index
-
-  /// Makes changes to the index, all or nothing.
   func commit<Answer>(_ body: (IndexFile) throws(IndexProblem) -> Answer) throws(DiskTrouble) -> Answer {
     let answer: Answer
     do throws(IndexProblem) { answer = try index.write { () throws(IndexProblem) in try body(index) } } catch {
@@ -261,8 +250,6 @@ final class OpenDisk {
     return parts
   }
 
-  // MARK: The file system
-
   var isInPlace: Bool { directory.isInPlace() }
 
   /// Replaces trouble that comes from a missing directory: when the directory is gone, that is the reason worth
@@ -283,7 +270,6 @@ final class OpenDisk {
     try commit { index throws(IndexProblem) in try index.unlinks.forget([]) }
   }
 
-  /// The room for further files at this moment.
   func room(keepingFree minFree: DiskLimits.MinFree) throws(SystemFailure) -> DiskRoom {
     guard minFree.isOn else { return DiskRoom(left: .max) }
     let space = try pictures.freeSpace()
@@ -306,7 +292,6 @@ struct DiskRoom {
   }
 }
 
-/// The outcome of one part of a search.
 struct SearchPart: Sendable {
   let matches: [IndexMatch]
   let isLast: Bool

@@ -6,9 +6,7 @@ struct EntryRemoval {
   /// How many entries or files are removed in one go when their numbers come from the index.
   private static let mostAtOnce = 128
 
-  private let disk: OpenDisk
-
-  init(_ disk: OpenDisk) { self.disk = disk }
+  let disk: OpenDisk
 
   /// Removes entries, and in the same commit the row of the purge whose last ones they are.
   func remove(_ numbers: [UInt32], leases: LeaseEnds = LeaseEnds(), at wall: Int64, closing id: Int64? = nil)
@@ -42,17 +40,14 @@ struct EntryRemoval {
 
   /// Removes some of the files that are due, beginning after a number. Returns the number after
   /// which to go on, or else when the next file is due.
-  func unlinkDue(after number: UInt32, at wall: Int64) throws(DiskTrouble) -> DueUnlinks {
+  func unlinkDue(after number: UInt32, at wall: Int64) throws(DiskTrouble) -> (count: Int, next: UInt32?, due: Int64?) {
     let files = try disk.read { index throws(IndexProblem) in
       try index.unlinks.due(after: number, by: wall, limit: Self.mostAtOnce)
     }
     try unlink(files)
-    if files.count == Self.mostAtOnce { return DueUnlinks(count: files.count, next: files.last?.number) }
-    let due = try disk.read { index throws(IndexProblem) in try index.unlinks.next(after: wall) }
-    return DueUnlinks(count: files.count, due: due)
+    if files.count == Self.mostAtOnce { return (files.count, files.last?.number, nil) }
+    return (files.count, nil, try disk.read { index throws(IndexProblem) in try index.unlinks.next(after: wall) })
   }
-
-  // MARK: Orders
 
   /// Writes down purges before they are carried out. Each comes back with its ceiling, and with the number of its
   /// row unless the disk is full. A purge with a row survives a kill.
@@ -95,32 +90,18 @@ struct EntryRemoval {
   }
 }
 
-/// The outcome of removing files that are due.
-struct DueUnlinks: Sendable {
-  let count: Int
-  /// The number after which to go on; nil when there are no more.
-  var next: UInt32?
-  /// When the next file is due.
-  var due: Int64?
-}
-
 /// Carries out at a stop what is left of the purges, as far as time allows. The files stay, since their rows
 /// say that they have to go. A purge that is not finished keeps its row, too.
 struct LastRemovals {
-  private let disk: OpenDisk
-  private let leases: LeaseEnds
-
-  init(_ disk: OpenDisk, leases: LeaseEnds) {
-    self.disk = disk
-    self.leases = leases
-  }
+  let disk: OpenDisk
+  let leases: LeaseEnds
 
   /// Writes down the purges that have no row yet, and carries out all in the table; returns those that could
   /// neither be written down nor carried out.
   @discardableResult func carryOut(recording orders: [RemovalOrder], within time: Duration) -> [RemovalOrder] {
     let deadline = Instant.current + time
     var left = orders
-    if !orders.isEmpty, let recorded = try? EntryRemoval(disk).record(orders, leases: leases) {
+    if !orders.isEmpty, let recorded = try? EntryRemoval(disk: disk).record(orders, leases: leases) {
       left = recorded.filter { $0.id == nil }
     }
     left.removeAll { finish($0, by: deadline) }

@@ -1,7 +1,6 @@
 import Glibc
 internal import ImgdSystem
 
-/// One picture on its way to the disk.
 struct StoreOrder: Sendable {
   /// The row; its number, the room on disk and an unknown checksum are filled in later.
   let row: IndexRow
@@ -12,13 +11,8 @@ struct StoreOrder: Sendable {
 
 /// Stores pictures: first as files without names, then their rows in one commit, then the names.
 struct PictureStore {
-  private let disk: OpenDisk
-  private let minFree: DiskLimits.MinFree
-
-  init(_ disk: OpenDisk, keepingFree minFree: DiskLimits.MinFree) {
-    self.disk = disk
-    self.minFree = minFree
-  }
+  let disk: OpenDisk
+  let minFree: DiskLimits.MinFree
 
   /// A picture that has been copied to a file, which has no name yet.
   private final class Draft {
@@ -45,12 +39,11 @@ struct PictureStore {
     for order in orders {
       let draft = Result { () throws(DiskTrouble) in try prepare(order, within: &room) }
       drafts.append(draft)
-      if case .success(let draft) = draft, draft.prepared.number >= firstReserved { break }
+      if case .success(let draft) = draft, draft.prepared.descriptor.number >= firstReserved { break }
     }
     return drafts
   }
 
-  /// Commits the rows of drafts, and links the files.
   private func commit(_ drafts: [Result<Draft, DiskTrouble>], of orders: ArraySlice<StoreOrder>) -> [Result<
     DiskEntry, DiskTrouble
   >] {
@@ -75,7 +68,7 @@ struct PictureStore {
     let outcomes = zip(drafts, rows).map { draft, row in
       draft.flatMap { draft in result.flatMap { row.map { link(draft, as: $0) } ?? .failure(.notStored) } }
     }
-    if case .success = result { try? EntryRemoval(disk).unlink(retired.filter { $0.keepUntil <= 0 }) }
+    if case .success = result { try? EntryRemoval(disk: disk).unlink(retired.filter { $0.keepUntil <= 0 }) }
     return outcomes
   }
 
@@ -107,7 +100,7 @@ struct PictureStore {
       entry.stamp = (try? draft.prepared.descriptor.status(file.name).stamp) ?? 0
       return .success(entry)
     } catch {
-      try? EntryRemoval(disk).remove([row.number], at: .max)
+      try? EntryRemoval(disk: disk).remove([row.number], at: .max)
       return .failure(disk.explained(DiskTrouble(error)))
     }
   }

@@ -6,11 +6,8 @@ package enum DiskState: String, Sendable {
   case readOnly = "read-only"
   /// Nothing is found or stored until the directory can be used.
   case down
-  /// There is no disk tier.
   case off
 }
-
-// MARK: Finding
 
 /// The details of an entry on disk.
 package struct EntryDetails: Sendable {
@@ -34,8 +31,6 @@ package struct EntryPage {
   package var next: UInt64?
 }
 
-// MARK: Storing and lending
-
 /// Whether an image's file can be handed out.
 package enum PathLending: Equatable {
   /// Its path, which the image has, stays for the time of the lease.
@@ -55,8 +50,6 @@ package enum PathRefusal: Sendable {
   case lost
 }
 
-// MARK: Removing
-
 /// What became of a purge on disk.
 package enum PurgeOutcome: Sendable, Equatable {
   /// All entries that matched are gone, or marked stale, for good.
@@ -68,8 +61,6 @@ package enum PurgeOutcome: Sendable, Equatable {
   /// disk can be written.
   case unrecorded(reason: String, isFull: Bool)
 }
-
-// MARK: News and figures
 
 /// An event in the disk tier that is not the answer to a client.
 package enum DiskNews {
@@ -95,8 +86,7 @@ package struct DiskCounts: Sendable, Equatable {
   package internal(set) var corrupt = 0
 }
 
-/// The bytes of memory that the tier takes, by what it needs them for. All but those of pictures are
-/// estimates.
+/// The bytes of memory that the tier takes, by what it needs them for. All but those of pictures are estimates.
 package struct HeldBytes: Sendable, Equatable {
   /// The entries as the control loop has them.
   package internal(set) var index = 0

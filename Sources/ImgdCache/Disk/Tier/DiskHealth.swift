@@ -7,11 +7,11 @@ final class DiskHealth {
   /// Whether nothing can be written for lack of room.
   private(set) var isFull = false
   /// Whether an index is being opened, so that it will soon be known whether anything can be stored.
-  private(set) var isOpening = false
+  var isOpening = false
 
   private let reports: DiskReports
   /// The trouble that stands in the way; nil while there is none.
-  private(set) var reason: String?
+  var reason: String?
 
   init(_ state: DiskState, reports: DiskReports) {
     self.state = state
@@ -42,9 +42,6 @@ final class DiskHealth {
     reports.onNews(.trouble(trouble.reason))
   }
 
-  /// Takes note of trouble that has been reported already.
-  func begin(with reason: String) { self.reason = reason }
-
   func worsen(to state: DiskState, isFull: Bool = false) {
     self.state = state
     self.isFull = isFull
@@ -56,10 +53,6 @@ final class DiskHealth {
     reason = nil
     reports.onNews(.recovered)
   }
-
-  func beginOpening() { isOpening = true }
-
-  func endOpening() { isOpening = false }
 }
 
 /// Why the disk tier could not do something, by what can be done about it.
@@ -77,6 +70,15 @@ struct DiskTrouble: Error, Sendable {
     case excluded
     /// Anything else, such as a failing disk.
     case broken
+
+    fileprivate init(_ failure: SystemFailure) {
+      switch StorageTrouble(failure) {
+      case .full: self = .full
+      case .readOnly: self = .readOnly
+      case .gone: self = .gone
+      case .broken: self = .broken
+      }
+    }
   }
 
   static let directoryIsGone = DiskTrouble(.gone, "the cache directory was removed")
@@ -90,7 +92,7 @@ struct DiskTrouble: Error, Sendable {
   }
 
   init(_ failure: SystemFailure) {
-    kind = Kind(StorageTrouble(failure))
+    kind = Kind(failure)
     reason = failure.description
   }
 
@@ -104,20 +106,9 @@ struct DiskTrouble: Error, Sendable {
     kind =
       switch problem {
       case .damaged, .fromTheFuture: .indexLost
-      case .storage(_, let errno, _): Kind(StorageTrouble(SystemFailure("index", errno: errno)))
+      case .storage(_, let errno, _): Kind(SystemFailure("index", errno: errno))
       default: .broken
       }
-  }
-}
-
-extension DiskTrouble.Kind {
-  fileprivate init(_ trouble: StorageTrouble) {
-    switch trouble {
-    case .full: self = .full
-    case .readOnly: self = .readOnly
-    case .gone: self = .gone
-    case .broken: self = .broken
-    }
   }
 }
 

@@ -1,8 +1,7 @@
 /// The entries of the disk tier as the control loop has them.
 ///
-/// After the start it is filled part by part, while the daemon serves. Until that is done, an entry that is not
-/// here may still be in the index file; entries that are removed meanwhile are remembered, so that they do not come
-/// back.
+/// After the start it is filled part by part, while the daemon serves. Until that is done, an entry that is not here
+/// may still be in the index file; entries that are removed meanwhile are remembered, so that they do not come back.
 final class DiskIndex {
   /// Whether all entries of the index file are here.
   private(set) var isLoaded = false
@@ -25,18 +24,14 @@ final class DiskIndex {
   /// The bytes of files that are leased.
   var leasedBytes: Int { table.leasedBytes }
 
-  /// The memory that the entries take, roughly.
   var heldBytes: Int {
     let numbers = removedWhileLoading.capacity + staleWhileLoading.capacity
     return table.heldBytes + numbers * MemoryLayout<UInt32>.stride
   }
 
-  // MARK: Finding
-
   /// The place of the entry with this digest, which stays the same for as long as it is there.
   func place(of digest: KeyDigest) -> Int? { table.place(of: digest) }
 
-  /// The place of the entry with this digest and number.
   func place(of digest: KeyDigest, number: UInt32) -> Int? {
     table.place(of: digest).flatMap { table[$0].number == number ? $0 : nil }
   }
@@ -47,7 +42,6 @@ final class DiskIndex {
   /// Whether the disk may have answers to a name that depend on the request.
   func mayHaveEntry(ofBase base: UInt32) -> Bool { !isLoaded || table.hasEntry(ofBase: base) }
 
-  /// Whether the entry with that number is at a place.
   func holds(_ number: UInt32, at place: Int) -> Bool { table.holds(number, at: place) }
 
   subscript(place: Int) -> DiskEntry { table[place] }
@@ -60,8 +54,6 @@ final class DiskIndex {
 
   /// Whether an entry of the index file may be one that has not been taken in yet.
   func isUnread(_ number: UInt32) -> Bool { !isLoaded && number > cleared && !removedWhileLoading.contains(number) }
-
-  // MARK: Entries come and go
 
   /// Takes in an entry that has just been stored, in place of an earlier one of its digest; returns
   /// its place, and whether there was an earlier one.
@@ -84,7 +76,6 @@ final class DiskIndex {
     return table.insert(entry, asNewest: false)
   }
 
-  /// Notes that the whole index file has been read.
   func finishLoading() {
     isLoaded = true
     removedWhileLoading = []
@@ -123,16 +114,11 @@ final class DiskIndex {
     self.cleared = cleared
   }
 
-  // MARK: Entries change
-
-  /// Makes an entry the most recently used.
   func use(_ place: Int, at wall: Int64) { table.use(place, at: UInt32(clamping: wall)) }
 
-  /// Notes that a use has to be written to the index file; false if one was noted in this period already.
   func noteUse(_ place: Int, in period: UInt16) -> Bool { table.noteUse(place, in: period) }
 
-  /// Marks the entry with a digest and a number so that its origin has to confirm it, even if it is not here
-  /// yet.
+  /// Marks the entry with a digest and a number so that its origin has to confirm it, even if it is not here yet.
   func markStale(_ digest: KeyDigest, number: UInt32) {
     if let place = place(of: digest, number: number) {
       table[place].freshUntil = 0
@@ -168,10 +154,8 @@ final class DiskIndex {
 /// The entries of the disk tier, found by the digests of their keys and ordered by their last use.
 struct EntryTable {
   private(set) var count = 0
-  /// The bytes that all files take on disk.
   private(set) var allocated = 0
 
-  /// The bytes of files that are leased.
   private(set) var leasedBytes = 0
 
   /// The entries by place, in parts of equal size, so that nothing has to move when the table grows.
@@ -185,10 +169,8 @@ struct EntryTable {
 
   init() {}
 
-  /// The place of the entry with this digest, which stays the same for as long as it is there.
-  func place(of digest: KeyDigest) -> Int? { table.place(tag(of: digest)) { self.entry(at: $0)?.digest == digest } }
+  func place(of digest: KeyDigest) -> Int? { table.place(tag(of: digest.low)) { self.entry(at: $0)?.digest == digest } }
 
-  /// The entry at a place, if it is the one with that number.
   func entry(at place: Int, number: UInt32) -> DiskEntry? {
     guard place >= 0, place < parts.count << Self.partBits, let entry = entry(at: place), entry.number == number else {
       return nil
@@ -196,14 +178,12 @@ struct EntryTable {
     return entry
   }
 
-  /// Whether the entry with that number is at a place.
   func holds(_ number: UInt32, at place: Int) -> Bool {
     place >= 0 && place < parts.count << Self.partBits && entry(at: place)?.number == number
   }
 
-  /// Whether there is an entry with this base.
   func hasEntry(ofBase base: UInt32) -> Bool {
-    bases.place(tag(ofBase: base)) { self.entry(at: $0)?.base == base } != nil
+    bases.place(tag(of: UInt64(base))) { self.entry(at: $0)?.base == base } != nil
   }
 
   /// The memory that it takes, roughly, including each entry's places in the order and in the tables.
@@ -231,10 +211,8 @@ struct EntryTable {
     set { put(newValue, at: place) }
   }
 
-  /// The places in use in the order in which they go.
   var victims: some Sequence<Int> { order.oldestFirst }
 
-  /// The places in use among the `count` from `start` on, in no particular order; nil after the last.
   func places(from start: Int, count: Int) -> [Int]? {
     let end = parts.count << Self.partBits
     guard start < end else { return nil }
@@ -245,7 +223,7 @@ struct EntryTable {
   @discardableResult mutating func insert(_ entry: DiskEntry, asNewest: Bool = true) -> Int {
     let place = order.insert(asNewest: asNewest)
     put(entry, at: place)
-    table.insert(tag(of: entry.digest), place)
+    table.insert(tag(of: entry.digest.low), place)
     noteBase(entry.base, at: place)
     count += 1
     allocated += entry.allocated
@@ -255,7 +233,7 @@ struct EntryTable {
   @discardableResult mutating func remove(_ place: Int) -> DiskEntry {
     let entry = self[place]
     order.remove(place)
-    table.remove(tag(of: entry.digest), place)
+    table.remove(tag(of: entry.digest.low), place)
     forgetBase(entry.base, at: place)
     put(nil, at: place)
     count -= 1
@@ -264,7 +242,6 @@ struct EntryTable {
     return entry
   }
 
-  /// Makes the entry at a place the last one to go.
   mutating func touch(_ place: Int) { order.touch(place) }
 
   /// Notes a use of an entry with its time, and makes it the last one to go.
@@ -273,7 +250,6 @@ struct EntryTable {
     parts[place >> Self.partBits][place & Self.partMask]?.lastAccess = wall
   }
 
-  /// Notes that a use has to be written to the index file; false if one was noted in this period already.
   mutating func noteUse(_ place: Int, in period: UInt16) -> Bool {
     parts[place >> Self.partBits][place & Self.partMask]?.noteUse(in: period) ?? false
   }
@@ -297,19 +273,15 @@ struct EntryTable {
 
   private mutating func noteBase(_ base: UInt32, at place: Int) {
     guard base > 0 else { return }
-    bases.insert(tag(ofBase: base), place)
+    bases.insert(tag(of: UInt64(base)), place)
     baseCount += 1
   }
 
   private mutating func forgetBase(_ base: UInt32, at place: Int) {
     guard base > 0 else { return }
-    bases.remove(tag(ofBase: base), place)
+    bases.remove(tag(of: UInt64(base)), place)
     baseCount -= 1
   }
-
-  private func tag(of digest: KeyDigest) -> UInt32 { tag(of: digest.low) }
-
-  private func tag(ofBase base: UInt32) -> UInt32 { tag(of: UInt64(base)) }
 
   private func tag(of number: UInt64) -> UInt32 {
     var hasher = KeyHasher(seed)

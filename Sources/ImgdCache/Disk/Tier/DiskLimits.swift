@@ -31,9 +31,9 @@ package struct DiskLimits: Sendable, Equatable {
 
   /// The bytes that are left after a trim.
   package var preferred: Int { capacity / 100 * trimToPercent + capacity % 100 * trimToPercent / 100 }
-}
 
-extension DiskLimits {
+  fileprivate var leaseSeconds: Int64 { (lease.nanoseconds + 999_999_999) / 1_000_000_000 }
+
   /// The room that pictures may take: a number of bytes, or a part of the file system.
   package enum Capacity: Sendable, Equatable {
     case bytes(Int)
@@ -98,43 +98,10 @@ final class DiskRules {
     return limits != self.limits
   }
 
-  /// Notes the size of the file system, which the capacity may depend on.
   func note(fileSystem total: Int) { limits.fileSystem = total }
 
   func isTooOld(_ entry: DiskEntry) -> Bool {
     guard let maxAge = limits.maxAge else { return false }
     return Int64(entry.storedAt) <= wall - maxAge.wholeSeconds
-  }
-}
-
-extension DiskLimits { fileprivate var leaseSeconds: Int64 { (lease.nanoseconds + 999_999_999) / 1_000_000_000 } }
-
-/// Finds out how large the file system is if the capacity is a share of it.
-///
-/// The writer asks, since a file system may be slow to answer. It asks when the directory is opened
-/// and at each reload: the file system may have been enlarged, or another one mounted.
-final class FileSystemSize: DiskPart {
-  let ground: DiskGround
-  private let eviction: DiskEviction
-
-  init(_ ground: DiskGround, eviction: DiskEviction) {
-    self.ground = ground
-    self.eviction = eviction
-  }
-
-  /// Asks for the size, and makes room if that makes the capacity smaller.
-  func look() {
-    guard rules.limits.allowance.asksForFileSystem else { return }
-    threads.order(
-      { (disk) throws(DiskTrouble) in
-        do throws(SystemFailure) { return try disk.pictures.freeSpace().total } catch {
-          throw disk.explained(DiskTrouble(error))
-        }
-      },
-      then: { [unowned self] total in
-        guard let total else { return }
-        rules.note(fileSystem: total)
-        eviction.trim()
-      })
   }
 }

@@ -5,12 +5,9 @@ internal import CSQLite
 /// Each part has its own state and one verb, and uses the ground and parts that stand above it here. What goes the
 /// other way is an event: trouble (`DiskThreads.onTrouble`), and an index that comes or goes (`DiskOpener`).
 final class DiskParts: DiskPart {
-  let ground: DiskGround
   let removals: DiskRemovals
-  let losses: DiskLosses
   let verified: VerifiedFiles
   let eviction: DiskEviction
-  let size: FileSystemSize
   let stores: DiskStores
   let renewals: DiskRenewals
   let fleet: StoredFleetNotes
@@ -19,40 +16,35 @@ final class DiskParts: DiskPart {
   let lending: DiskLending
   let hits: ReadyHits
   let listings: DiskListings
-  let pages: PageRelease
   let check: DirectoryCheck
   let recovery: DiskRecovery
   private let loading: IndexLoading
+  private var isGivingBack = false
 
-  init(_ ground: DiskGround) {
-    self.ground = ground
+  override init(_ ground: DiskGround) {
     removals = DiskRemovals(ground)
-    losses = DiskLosses(ground, removals: removals)
-    verified = VerifiedFiles(ground, losses: losses)
+    verified = VerifiedFiles(ground, removals: removals)
     eviction = DiskEviction(ground, removals: removals)
-    size = FileSystemSize(ground, eviction: eviction)
     stores = DiskStores(ground, removals: removals, eviction: eviction, verified: verified)
     renewals = DiskRenewals(ground)
     fleet = StoredFleetNotes(ground)
-    loads = DiskLoads(ground, stores: stores, renewals: renewals, removals: removals, losses: losses)
+    loads = DiskLoads(ground, stores: stores, renewals: renewals, removals: removals)
     diskPurges = DiskPurges(ground, stores: stores, removals: removals)
-    lending = DiskLending(ground, stores: stores, verified: verified, losses: losses)
+    lending = DiskLending(ground, stores: stores, verified: verified, removals: removals)
     hits = ReadyHits(ground, stores: stores, loads: loads, verified: verified)
     listings = DiskListings(ground)
-    pages = PageRelease(ground, stores: stores)
     check = DirectoryCheck(ground)
     loading = IndexLoading(ground, loads: loads, eviction: eviction)
     let opener = DiskOpener(ground)
     recovery = DiskRecovery(
       ground, opener: opener, stores: stores, fleet: fleet, removals: removals, eviction: eviction)
+    super.init(ground)
     removals.onRoom = { [unowned recovery] in recovery.retryIfFull() }
     threads.onTrouble = { [unowned recovery] in recovery.react(to: $0) }
     opener.onOpened = { [unowned self] in begin(with: $0) }
     opener.onFailure = { [unowned fleet] in fleet.fail() }
     opener.onGivenUp = { [unowned self] in forgetIndex() }
   }
-
-  // MARK: Indexes come and go
 
   /// Has all parts begin with an index. Purges come first, so that no entry that they cover is shown meanwhile.
   private func begin(with opened: OpenedDisk) {
@@ -64,13 +56,12 @@ final class DiskParts: DiskPart {
     loading.begin(in: opened.directory)
     // Purges that result from these notes come after those that the file has.
     fleet.begin(with: opened.fleet)
-    size.look()
+    eviction.lookAtFileSystem()
     if let entries = opened.entries { loading.finish(with: entries) }
     check.begin(wasClean: opened.wasClean)
     stores.send()
   }
 
-  /// Has all parts forget the index that was given up.
   private func forgetIndex() {
     verified.endWatch()
     leases.forget()
@@ -79,16 +70,13 @@ final class DiskParts: DiskPart {
     removals.supersede()
     loads.cancel()
   }
-}
 
-extension DiskParts {
   /// An estimate for a picture on its way: its record and what belongs to it, without its bytes.
   private static let record = 1_024
   /// An estimate for a lease, in the table and in the queue of endings.
   private static let lease = 48
   private static let purge = 1_024
 
-  /// What the tier holds in memory, computed without passing over it.
   var held: HeldBytes {
     guard health.state != .off else { return HeldBytes() }
     return HeldBytes(
@@ -97,27 +85,13 @@ extension DiskParts {
       removals: removals.numbersHeld * MemoryLayout<UInt32>.stride + pending.count * Self.purge,
       database: Int(sqlite3_memory_used()))
   }
-}
 
-/// Lets go of memory that the disk tier can do without.
-final class PageRelease: DiskPart {
-  let ground: DiskGround
-  private let stores: DiskStores
-  private var isUnderWay = false
-
-  init(_ ground: DiskGround, stores: DiskStores) {
-    self.ground = ground
-    self.stores = stores
-  }
-
-  /// Frees the pages of the index, and calls `done` when nothing is being stored any more:
-  /// until then, pictures that wait for the disk take memory.
   func giveBack(then done: @escaping () -> Void) {
-    guard !isUnderWay else { return }
-    isUnderWay = true
+    guard !isGivingBack else { return }
+    isGivingBack = true
     // The writer gets to this after the batch that is being stored; the next batch has been sent by then.
     threads.giveBack { [unowned self] in
-      isUnderWay = false
+      isGivingBack = false
       stores.isStoring ? giveBack(then: done) : done()
     }
   }

@@ -57,20 +57,18 @@ package final class DiskTier {
   package var state: DiskState { parts.health.state }
 
   /// Looks whether the directory is still where it was, before the state is reported to somebody.
-  package func lookForDirectory() { parts.losses.lookForDirectory() }
+  package func lookForDirectory() { parts.removals.lookForDirectory() }
 
   /// What stands in the way, and what would be right; nil if nothing does, and for a tier that is off.
   package var reason: String? { parts.health.reason }
 
   package var count: Int { parts.index.count }
 
-  /// The bytes that all files take on disk.
   package var allocated: Int { parts.index.allocated }
 
   /// Bytes of files that have been leased.
   package var lentBytes: Int { parts.leases.bytes }
 
-  /// The memory that the tier takes.
   package var held: HeldBytes { parts.held }
 
   /// Whether the index is being read.
@@ -215,7 +213,7 @@ package final class DiskTier {
   package func apply(_ limits: DiskLimits) {
     guard isEnabled else { return }
     let areOthers = parts.rules.replace(by: limits)
-    if parts.files.isOpen { parts.size.look() }
+    if parts.files.isOpen { parts.eviction.lookAtFileSystem() }
     guard areOthers else { return }
     parts.eviction.trim()
     parts.eviction.sweep()
@@ -225,7 +223,7 @@ package final class DiskTier {
 
   /// Frees pages that its threads keep at hand, and calls `done` when nothing is being stored
   /// any more: until then, pictures that wait for the disk take memory.
-  package func giveBack(then done: @escaping () -> Void) { parts.pages.giveBack(then: done) }
+  package func giveBack(then done: @escaping () -> Void) { parts.giveBack(then: done) }
 
   /// Closes everything properly, after doing what was asked for before. Removals that make room are
   /// left to the next start, which finds them again.

@@ -47,7 +47,11 @@ private func shownURL(_ url: String) -> String {
 }
 
 extension JSONWriter {
-  /// The origin's answer, as it is stored.
+  /// Numbers under their names, in this order.
+  mutating func fields(_ numbers: KeyValuePairs<StaticString, Int>) {
+    for (name, number) in numbers { field(name, number) }
+  }
+
   mutating func http(status: Int, headers: HeaderList) {
     object("http") { line in
       line.field("status", status)
@@ -61,8 +65,7 @@ extension JSONWriter {
   }
 }
 
-/// An answer with a list, made in steps and written when it is whole: lines that other requests of the
-/// client get meanwhile must not come between.
+/// An answer with a list, made in steps and written when it is whole: other lines must not come between.
 ///
 /// It ends with a cursor where it would be longer than what a client may leave unread.
 final class ListAnswer {
@@ -79,7 +82,6 @@ final class ListAnswer {
     line.beginArray(name)
   }
 
-  /// How many elements there is still room for.
   var room: Int { line.bytes.count < mostBytes ? left : 0 }
 
   func add(_ describe: (inout JSONWriter) -> Void) {
@@ -255,7 +257,10 @@ extension WireError {
   }
 }
 
-extension LimitScope {
+/// Whose limit was reached.
+enum LimitScope: String {
+  case connection, user, daemon
+
   fileprivate var words: String {
     switch self {
     case .connection: "of this connection"
@@ -263,11 +268,4 @@ extension LimitScope {
     case .daemon: "of all users"
     }
   }
-}
-
-/// Whose limit was reached.
-enum LimitScope: String {
-  case connection
-  case user
-  case daemon
 }

@@ -48,17 +48,21 @@ struct PictureLine {
   func write(to client: ReplyPlace, id: RequestID, receipt: ReceiptID, after nanoseconds: Int64) {
     let numbers = FetchLine.Numbers(
       receipt: receipt, age: picture.age, freshFor: picture.freshFor, elapsedNanoseconds: nanoseconds)
-    client.write(numbers, id: id.written.span, facts: picture.prepared ?? picture.encodedFields, ending: ending)
+    let parts = FetchLine.Parts(facts: picture.prepared ?? picture.encodedFields, details: details, ending: ending)
+    client.write(numbers, id: id.written.span, parts)
     if case .inline(let payload) = content { client.write(payload) }
   }
 
-  /// What comes after the numbers, up to the bytes that end the line.
+  /// The fields after the numbers that do not depend on how the picture is delivered.
+  private var details: [UInt8] {
+    (http.map { FetchLine.details(of: $0) } ?? []) + (picture.placeholder.map { FetchLine.details(of: $0) } ?? [])
+  }
+
+  /// What comes after these, up to the bytes that end the line.
   var ending: [UInt8] {
     var line = JSONWriter()
     line.path(path)
     if picture.isStale { line.field("stale", true) }
-    if let placeholder = picture.placeholder { line.placeholder(placeholder) }
-    if let http { line.http(status: http.status, headers: http.headers.list) }
     switch content {
     case .none: break
     case .inline:
@@ -167,6 +171,20 @@ extension FetchLine {
     var line = JSONWriter()
     line.path(.lent(path))
     return ending(line.bytes)
+  }
+
+  /// The origin's answer, as one of a line's details.
+  static func details(of response: StoredResponse) -> [UInt8] {
+    var line = JSONWriter()
+    line.http(status: response.status, headers: response.headers.list)
+    return Array(",".utf8) + line.bytes
+  }
+
+  /// What is shown in place of a picture, as details of a line.
+  static func details(of placeholder: Placeholder) -> [UInt8] {
+    var line = JSONWriter()
+    line.placeholder(placeholder)
+    return Array(",".utf8) + line.bytes
   }
 }
 

@@ -1,8 +1,7 @@
 // The place to which the answers of one connection go.
 //
-// It is all that commands and fetches know of a client: who it is, whether it takes lines, and what is still to be said
-// to it. The connection reads requests, and sends what has collected here at the end of a tick. A place outlives its
-// connection, for those who still work for it, but then takes nothing more.
+// All that commands and fetches know of a client: who it is, whether it takes lines, and what is still to be said to
+// it. It outlives its connection, which sends what has collected here, but then takes nothing more.
 
 import ImgdSystem
 import ImgdWire
@@ -41,11 +40,11 @@ final class ReplyPlace {
   /// The client does not take what was sent.
   var isBehind = false
 
-  /// The work of the line that is being executed.
   var work = LineWork()
   /// How many fetches will still be answered here.
   var awaited = 0
-  private var standing = StandingCommands()
+  /// The commands that wait for their answers: from the disk, a fetch or a reload.
+  private var standing = Roll<(id: RequestID, receipt: ReceiptID?)>()
   private var postponed = Fifo<() -> Void>()
   private var pendingProgress: [ReceiptID: () -> Void] = [:]
   /// Called when the client has taken all that was sent; set while it hears events.
@@ -58,9 +57,6 @@ final class ReplyPlace {
     self.desk = desk
   }
 
-  // MARK: The connection
-
-  /// Gives the place the connection that carries its lines.
   func open(_ carrier: any ReplyCarrier) {
     self.carrier = carrier
     isOpen = true
@@ -69,20 +65,17 @@ final class ReplyPlace {
   /// Takes no lines any more: the client reads none.
   func becomeDeaf() { takesLines = false }
 
-  /// The connection is closed: nothing is held for it from now on.
   func close() {
     takesLines = false
     isOpen = false
     carrier = nil
     outbox = Outbox()
     work = LineWork()
-    standing = StandingCommands()
+    standing = Roll()
     postponed = Fifo()
     pendingProgress = [:]
     caughtUp = nil
   }
-
-  // MARK: Lines
 
   /// Appends to the bytes that are sent at the end of the tick.
   func write(_ body: (inout JSONWriter) -> Void) {
@@ -96,9 +89,9 @@ final class ReplyPlace {
   }
 
   /// Appends a fetch's line, of which all but the numbers is encoded already, as `FetchLine` has it.
-  func write(_ numbers: FetchLine.Numbers, id: Span<UInt8>, facts: [UInt8], ending: [UInt8]) {
+  func write(_ numbers: FetchLine.Numbers, id: Span<UInt8>, _ parts: FetchLine.Parts) {
     guard takesLines else { return }
-    FetchLine.append(to: &outbox.bytes, id: id, numbers, facts: facts.span, ending: ending.span)
+    FetchLine.append(to: &outbox.bytes, id: id, numbers, parts)
     flushAtTickEnd()
   }
 
@@ -122,8 +115,6 @@ final class ReplyPlace {
 
   func countError() { desk.countError() }
 
-  // MARK: Sending
-
   func flushAtTickEnd() {
     guard !willFlush else { return }
     willFlush = true
@@ -139,8 +130,7 @@ final class ReplyPlace {
   /// Whether the client is so far behind that it gets no more pictures and is not read from.
   var isFull: Bool { outbox.isBeyond(bytes: limits.unsentOutput, descriptors: limits.unsentDescriptors) }
 
-  /// Keeps an answer that carries a picture until the client has taken the answers before it: the
-  /// ten thousand waiters of one transfer may be one client that reads nothing.
+  /// Keeps an answer that carries a picture until the client, which may read nothing, has taken those before it.
   func postpone(_ answer: @escaping () -> Void) { postponed.append(answer) }
 
   var hasPostponed: Bool { !postponed.isEmpty }
@@ -152,7 +142,6 @@ final class ReplyPlace {
     if isBehind { pendingProgress[receipt] = write } else { write() }
   }
 
-  /// Writes what has waited for a client that was behind.
   func writePending() {
     if !pendingProgress.isEmpty {
       for write in pendingProgress.values { write() }
@@ -161,9 +150,6 @@ final class ReplyPlace {
     caughtUp?()
   }
 
-  // MARK: Events
-
-  /// Whether the client hears events.
   var hearsEvents: Bool { caughtUp != nil }
 
   /// Has the client hear events; `caughtUp` is called whenever it has taken all that was sent.
@@ -174,38 +160,35 @@ final class ReplyPlace {
   /// Whether a line will still be written without a further request.
   var awaitsLines: Bool { awaited > 0 || !standing.isEmpty || !postponed.isEmpty }
 
-  /// Something that the client waited for is over.
   func workEnded() { carrier?.workEnded() }
 
+  /// The right to answer a command that waits, once.
+  struct Ticket { fileprivate let number: UInt64 }
+
   /// Lets a command wait for its answer: its connection is not idle in the meantime.
-  func standBy(id: RequestID, receipt: ReceiptID? = nil) -> StandingCommands.Ticket {
-    standing.add(StandingCommands.Command(id: id, receipt: receipt))
+  func standBy(id: RequestID, receipt: ReceiptID? = nil) -> Ticket {
+    Ticket(number: standing.append((id, receipt)))
   }
 
-  /// Ends the waiting of a command with its answer, unless the connection has ended, or the command
-  /// was refused meanwhile.
-  func resume(_ ticket: StandingCommands.Ticket, _ answer: () -> Void) {
-    guard isOpen, standing.close(ticket) else { return }
+  /// Ends the waiting of a command with its answer, unless the connection has ended or the command was refused.
+  func resume(_ ticket: Ticket, _ answer: () -> Void) {
+    guard isOpen, standing.remove(ticket.number) != nil else { return }
     answer()
     workEnded()
   }
 
-  /// How many commands wait for their answers.
   var standingCount: Int { standing.count }
 
-  /// Whether one more command may stand by.
   var hasRoomToStandBy: Bool { standing.count < limits.receipts }
 
-  /// Ends the waiting of all commands.
   func refuseStanding(_ error: WireError) {
-    for command in standing.takeAll() { refuse(id: command.id, receipt: command.receipt, error) }
+    while let command = standing.removeOldest() { refuse(id: command.id, receipt: command.receipt, error) }
     workEnded()
   }
 
   // MARK: The work of a line
 
-  /// Carries out a command in steps, in the client's turns; the next line waits until a step returns that nothing is
-  /// left. A step is short: a few dozen entries.
+  /// Carries out a command in short steps, in the client's turns; the next line waits until nothing is left.
   func walk(_ step: @escaping () -> Bool) { work.begin(step) }
 
   /// Lets the next request wait until `release`.
@@ -228,7 +211,6 @@ struct LineWork {
   var isHeld: Bool { holds > 0 }
   var isUnderWay: Bool { step != nil }
 
-  /// Whether a line's work, or a part of it, is not over yet.
   var hasRest: Bool { isUnderWay || isHeld }
 
   mutating func begin(_ step: @escaping () -> Bool) {
@@ -238,38 +220,6 @@ struct LineWork {
 
   /// Drops the rest: nothing is left, or nobody needs it.
   mutating func end() { step = nil }
-}
-
-/// The commands of a connection that wait for their answers: from the disk, a fetch or a reload.
-struct StandingCommands {
-  /// The right to answer one of them, once.
-  struct Ticket { fileprivate let number: UInt64 }
-
-  struct Command {
-    let id: RequestID
-    let receipt: ReceiptID?
-  }
-
-  private var waiting: [UInt64: Command] = [:]
-  private var last: UInt64 = 0
-
-  var count: Int { waiting.count }
-  var isEmpty: Bool { waiting.isEmpty }
-
-  mutating func add(_ command: Command) -> Ticket {
-    last += 1
-    waiting[last] = command
-    return Ticket(number: last)
-  }
-
-  /// Ends the wait of a command; returns whether it was still waiting.
-  mutating func close(_ ticket: Ticket) -> Bool { waiting.removeValue(forKey: ticket.number) != nil }
-
-  /// Hands out all that wait, in the order in which they came, and forgets them.
-  mutating func takeAll() -> [Command] {
-    defer { waiting = [:] }
-    return waiting.sorted { $0.key < $1.key }.map(\.value)
-  }
 }
 
 /// The places that have something to send when a tick ends.
@@ -293,8 +243,7 @@ final class ReplyDesk {
   /// What is written meanwhile goes into the other array, and is sent in the same tick.
   private func flushAllWriting() {
     swap(&writing, &flushing)
-    // By the time a client reads that a purge is over, the event must have been sent to every other
-    // client.
+    // By the time a client reads that a purge is over, the event must have been sent to every other client.
     for place in flushing where place.hearsEvents { place.flush() }
     for place in flushing where !place.hearsEvents { place.flush() }
     flushing.removeAll(keepingCapacity: true)

@@ -19,6 +19,7 @@ final class ClientInput {
   private unowned let session: ClientSession
   private let turns: Turns
   private let scratch: ReadScratch
+  private let ahead: LinesAhead
   private let place: ReplyPlace
   private let requests: Clients.Requests
   private var framer: LineFramer
@@ -49,6 +50,7 @@ final class ClientInput {
     allShapes = clients.shapes
     turns = clients.turns
     scratch = clients.scratch
+    ahead = clients.ahead
     requests = clients.requests
     framer = LineFramer(longestLine: longestLine)
   }
@@ -163,7 +165,11 @@ final class ClientInput {
     isCutting = true
     defer { isCutting = false }
     let place = place
-    scratch.withBytes(count) { bytes in framer.feed(bytes) { serve($0, for: place) } }
+    scratch.withBytes(count) { bytes in
+      if !framer.isPaused, ahead.find(in: bytes, { shapes.find($0) }) { requests.prepare(ahead, bytes) }
+      framer.feed(bytes) { serve($0, for: place) }
+    }
+    ahead.forget()
   }
 
   private func begin(_ count: Int) {
@@ -226,7 +232,7 @@ final class ClientInput {
     if isLast, isFinishing, case .refused = parsed.outcome {
       return place.refuse(id: .none, receipt: nil, .shuttingDown)
     }
-    if case .request(.fetch(let request)) = parsed.outcome, request.isPlain, request.identifier == nil,
+    if case .request(.fetch(let request)) = parsed.outcome, request.mayBeReady, request.identifier == nil,
       // Where every request is logged, all of them are parsed.
       !Log.isVerbose, shapes.find(line) == nil
     {
@@ -237,8 +243,8 @@ final class ClientInput {
 
   /// Answers a line without parsing it, if it has a known shape and asks for a picture in memory.
   private func answer(_ line: Span<UInt8>, for place: ReplyPlace) -> Bool {
-    guard let (parts, showing) = shapes.find(line) else { return false }
-    return requests.answerKnown(line, parts, showing, place)
+    guard let found = ahead.next(line) ?? shapes.find(line) else { return false }
+    return requests.answerKnown(line, found, place)
   }
 
   // MARK: Work of a line
@@ -269,7 +275,7 @@ final class ClientInput {
 struct KnownShapes {
   static let most = 4
 
-  private var shapes: [LineShape] = []
+  private var shapes: [KnownShape] = []
   /// The shape that fitted last.
   private var last = 0
   /// The shape that is replaced next.
@@ -278,7 +284,7 @@ struct KnownShapes {
   private var misfits = 0
 
   /// What varies in a line that has one of the shapes, and how the shape wants a hit shown.
-  @inline(__always) mutating func find(_ line: Span<UInt8>) -> (LineShape.Parts, FetchRequest.Showing)? {
+  @inline(__always) mutating func find(_ line: Span<UInt8>) -> KnownShape.Found? {
     guard last < shapes.count else { return nil }
     if let found = find(line, at: last) { return found }
     for index in shapes.indices where index != last {
@@ -289,12 +295,10 @@ struct KnownShapes {
     return nil
   }
 
-  @inline(__always) private mutating func find(_ line: Span<UInt8>, at index: Int) -> (
-    LineShape.Parts, FetchRequest.Showing
-  )? {
-    guard let parts = shapes[index].parts(of: line) else { return nil }
+  @inline(__always) private mutating func find(_ line: Span<UInt8>, at index: Int) -> KnownShape.Found? {
+    guard let parts = shapes[index].line.parts(of: line) else { return nil }
     misfits = 0
-    return (parts, shapes[index].showing)
+    return KnownShape.Found(parts: parts, showing: shapes[index].line.showing, form: shapes[index].form)
   }
 
   /// Learns from a line that no known shape fits.
@@ -305,7 +309,7 @@ struct KnownShapes {
       shapes.append(shape)
       return last = shapes.count - 1
     }
-    all.forget(shapes[oldest])
+    all.forget(shapes[oldest].line)
     shapes[oldest] = shape
     last = oldest
     oldest = (oldest + 1) % Self.most
@@ -313,7 +317,7 @@ struct KnownShapes {
 
   /// Forgets all shapes, since the client is gone.
   mutating func forgetAll(in all: LineShapes) {
-    for shape in shapes { all.forget(shape) }
+    for shape in shapes { all.forget(shape.line) }
     shapes = []
   }
 }
@@ -321,7 +325,7 @@ struct KnownShapes {
 /// The shapes of all clients' lines, each kept once for all who send it.
 final class LineShapes {
   private struct Use {
-    let shape: LineShape
+    let shape: KnownShape
     var clients = 0
   }
 
@@ -331,13 +335,14 @@ final class LineShapes {
 
   /// The shape of a line that asks for a picture which memory may have; counts one more client that
   /// sends it.
-  func learn(from line: Span<UInt8>) -> LineShape? {
+  func learn(from line: Span<UInt8>) -> KnownShape? {
     guard let shape = LineShape(line) else { return nil }
-    var shared = shape
+    var shared: KnownShape?
     uses.update(shape) { use in
       if use == nil { heldBytes += shape.cost }
-      shared = use?.shape ?? shape
-      use = Use(shape: shared, clients: (use?.clients ?? 0) + 1)
+      let known = use?.shape ?? KnownShape(shape)
+      shared = known
+      use = Use(shape: known, clients: (use?.clients ?? 0) + 1)
     }
     return shared
   }

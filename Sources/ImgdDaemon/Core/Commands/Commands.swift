@@ -57,8 +57,6 @@ final class Commands {
     }
   }
 
-  /// Forgets a connection that has ended: it hears no more, and its fetches are cancelled unless
-  /// detached.
   func forget(_ client: ReplyPlace) {
     hub.unsubscribe(client)
     jobs.abandon(client)
@@ -77,14 +75,12 @@ final class CollectCommands {
     access = parts.access
   }
 
-  // MARK: Cancelling
-
   /// Ends fetches before their time; their lines come before the answer to this.
   func cancel(_ target: CancelTarget, id: RequestID, from client: ReplyPlace) {
     switch target {
     case .receipt(let receipt): cancel(receipt, id: id, from: client)
     case .slot(let name):
-      let running = { [jobs] in jobs.fetches(of: client)?.running(inSlot: name) ?? JobRoll() }
+      let running = { [jobs] in jobs.fetches(of: client)?.slots[name]?.running ?? JobRoll() }
       let part = { running().part(after: $0, most: $1) }
       cancel(upTo: running().newest, part, id: id, from: client) { _ in true }
     case .tag(let tag): cancel(tag: tag, id: id, from: client)
@@ -144,27 +140,24 @@ final class CollectCommands {
     ([job.client] + job.collectors.map(\.openClient)).compactMap { $0 === client ? nil : $0 }
   }
 
-  // MARK: Collecting
-
   /// Collects the outcome of a detached fetch, now or when it has ended.
   func wait(_ wait: WaitRequest, id: RequestID, from client: ReplyPlace) {
-    if let job = jobs[wait.receipt] {
-      guard mayEnd(job, client) else {
-        return client.refuse(id: id, receipt: wait.receipt, .notYours(wait.receipt, owner: job.uid))
-      }
-      guard client.hasRoomToStandBy else {
-        return client.refuse(id: id, receipt: wait.receipt, .tooManyReceipts(limit: client.limits.receipts))
-      }
-      let ticket = client.standBy(id: id, receipt: wait.receipt)
-      return job.collectors.append(FetchJob.Collector(client: client, ticket: ticket, id: id, delivery: wait.delivery))
+    let receipt = wait.receipt
+    let kept = jobs[receipt] == nil ? jobs.outcome(of: receipt) : nil
+    guard let job = jobs[receipt] ?? kept?.job else {
+      return client.refuse(id: id, receipt: receipt, .unknown(receipt))
     }
-    guard let kept = jobs.outcome(of: wait.receipt) else {
-      return client.refuse(id: id, receipt: wait.receipt, .unknown(wait.receipt))
+    guard mayEnd(job, client) else {
+      return client.refuse(id: id, receipt: receipt, .notYours(receipt, owner: job.uid))
     }
-    guard mayEnd(kept.job, client) else {
-      return client.refuse(id: id, receipt: wait.receipt, .notYours(wait.receipt, owner: kept.job.uid))
+    if let kept {
+      return answers.write(kept.outcome, to: Recipient(client, of: job, id: id, delivery: wait.delivery))
     }
-    answers.write(kept.outcome, to: Recipient(client, of: kept.job, id: id, delivery: wait.delivery))
+    guard client.hasRoomToStandBy else {
+      return client.refuse(id: id, receipt: receipt, .tooManyReceipts(limit: client.limits.receipts))
+    }
+    let ticket = client.standBy(id: id, receipt: receipt)
+    job.collectors.append(FetchJob.Collector(client: client, ticket: ticket, id: id, delivery: wait.delivery))
   }
 
   private func mayEnd(_ job: FetchJob, _ client: ReplyPlace) -> Bool {
@@ -176,6 +169,9 @@ final class CollectCommands {
 final class ServiceCommands {
   /// The most fetches that a snapshot shows; `list` has the others.
   private static let mostJobs = 100
+  /// The features that a client may rely on, by name.
+  private static let features = ["inline", "fd", "slots", "subscribe", "wait", "detach", "tags", "ttl", "progress"]
+  private static let featuresOfDecoder = ["pixels", "resize", "format", "describe"]
 
   private let parts: CoreParts
   private let instance: ReceiptID
@@ -189,27 +185,23 @@ final class ServiceCommands {
     instance = receipts.next()
   }
 
-  /// The daemon's version, features and limits.
   func hello(id: RequestID, for client: ReplyPlace) {
-    parts.renditions.tellAbilities(to: client, id: id) { [self] abilities, _ in hello(abilities, id: id, for: client) }
-  }
-
-  private func hello(_ abilities: KnownAbilities, id: RequestID, for client: ReplyPlace) {
-    client.reply(id: id) { line in
-      line.field("protocol", 1)
-      line.field("server", "imgd")
-      line.field("version", Release.version)
-      line.array("features") { line in
-        for name in Features.all { line.value(name) }
-        if case .success = abilities { for name in Features.ofDecoder { line.value(name) } }
+    parts.renditions.tellAbilities(to: client, id: id) { [self] abilities, _ in
+      client.reply(id: id) { line in
+        line.field("protocol", 1)
+        line.field("server", "imgd")
+        line.field("version", Release.version)
+        line.array("features") { line in
+          for name in Self.features { line.value(name) }
+          if case .success = abilities { for name in Self.featuresOfDecoder { line.value(name) } }
+        }
+        line.object("decode") { $0.abilities(abilities) }
+        line.object("limits") { $0.limits(client.limits, of: parts.requests.settings) }
+        line.field("instance", instance)
       }
-      line.object("decode") { $0.abilities(abilities) }
-      line.object("limits") { $0.limits(client.limits, of: parts.requests.settings) }
-      line.field("instance", instance)
     }
   }
 
-  /// The configuration in force.
   func config(id: RequestID, for client: ReplyPlace) {
     client.walk { [self] in
       client.reply(id: id) { line in
@@ -240,14 +232,25 @@ final class ServiceCommands {
     return line.bytes
   }
 
-  /// Reads the configuration again; the answer says what has changed.
   func reload(id: RequestID, for client: ReplyPlace) {
     guard !parts.jobs.isDraining else { return client.refuse(id: id, receipt: nil, .shuttingDown) }
     guard client.hasRoomToStandBy else {
       return client.refuse(id: id, receipt: nil, .tooManyReceipts(limit: client.limits.receipts))
     }
     let ticket = client.standBy(id: id)
-    readAgain { answer in client.resume(ticket) { client.reply(answer, id: id) } }
+    readAgain { answer in
+      client.resume(ticket) {
+        switch answer {
+        case .refused(let problems): client.refuse(id: id, receipt: nil, .badConfiguration(problems))
+        case .stopping: client.refuse(id: id, receipt: nil, .shuttingDown)
+        case .changed(let keys, let waiting):
+          client.reply(id: id) { line in
+            line.array("changed") { line in for key in keys { line.value(key) } }
+            if !waiting.isEmpty { line.array("needs_restart") { line in for key in waiting { line.value(key) } } }
+          }
+        }
+      }
+    }
   }
 
   func subscribe(to topics: Topics, id: RequestID, for client: ReplyPlace) {
@@ -260,7 +263,7 @@ final class ServiceCommands {
 
   private func snapshot(in line: inout JSONWriter) {
     line.object("downloads") { line in
-      line.field("active", parts.downloader.activeCount)
+      line.field("active", parts.downloader.places.active)
       line.field("queued", parts.downloader.queuedCount)
     }
     line.object("memory") { line in
@@ -282,7 +285,6 @@ final class ServiceCommands {
   }
 }
 
-/// The result of a reload of the configuration.
 enum ReloadAnswer {
   /// The keys with a new value; the `waiting` ones among them take effect at a restart.
   case changed([String], waiting: [String])
@@ -296,46 +298,15 @@ enum ReloadAnswer {
   var isGood: Bool { refusal == nil }
 }
 
-/// The features that a client may rely on, by name.
-enum Features {
-  static let all = ["inline", "fd", "slots", "subscribe", "wait", "detach", "tags", "ttl", "progress"]
-  /// Those that need a decoder.
-  static let ofDecoder = ["pixels", "resize", "format", "describe"]
-}
-
-extension ReplyPlace {
-  fileprivate func reply(_ answer: ReloadAnswer, id: RequestID) {
-    switch answer {
-    case .refused(let problems): refuse(id: id, receipt: nil, .badConfiguration(problems))
-    case .stopping: refuse(id: id, receipt: nil, .shuttingDown)
-    case .changed(let keys, let waiting): reply(id: id, changed: keys, waiting: waiting)
-    }
-  }
-
-  private func reply(id: RequestID, changed: [String], waiting: [String]) {
-    reply(id: id) { line in
-      line.array("changed") { line in for key in changed { line.value(key) } }
-      if !waiting.isEmpty { line.array("needs_restart") { line in for key in waiting { line.value(key) } } }
-    }
-  }
-}
-
 extension JSONWriter {
   fileprivate mutating func limits(_ limits: WireLimits, of settings: Configuration) {
-    field("line", limits.line)
-    field("url", WireLimits.url)
-    field("inline", settings.control.maxInline)
-    field("identifier", WireLimits.identifier)
-    field("slot", WireLimits.slot)
-    field("tags", WireLimits.tags)
-    field("tag", WireLimits.tag)
-    field("clients", limits.connections)
-    field("receipts_per_connection", limits.receipts)
-    field("queued", limits.queued)
-    field("request_bytes", limits.requestBytes)
-    field("unsent_bytes", limits.unsentOutput)
-    field("unsent_descriptors", limits.unsentDescriptors)
-    field("max_bytes", settings.downloads.maxBytes)
-    field("max_active", settings.downloads.maxActive)
+    fields([
+      "line": limits.line, "url": WireLimits.url, "inline": settings.control.maxInline,
+      "identifier": WireLimits.identifier, "slot": WireLimits.slot, "tags": WireLimits.tags, "tag": WireLimits.tag,
+      "clients": limits.connections, "receipts_per_connection": limits.receipts, "queued": limits.queued,
+      "request_bytes": limits.requestBytes, "unsent_bytes": limits.unsentOutput,
+      "unsent_descriptors": limits.unsentDescriptors, "max_bytes": settings.downloads.maxBytes,
+      "max_active": settings.downloads.maxActive,
+    ])
   }
 }

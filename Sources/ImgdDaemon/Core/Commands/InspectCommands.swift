@@ -48,7 +48,7 @@ final class InspectCommands {
     line.field("receipt", job.receipt)
     line.field("url", job.url.text)
     line.field("state", job.state.rawValue)
-    line.field("priority", job.priority.rawValue)
+    line.field("priority", job.request.priority.rawValue)
     line.field("received", job.download?.received ?? 0)
     line.field("expected", job.download?.expected)
     line.field("waiters", job.download?.waiterCount ?? 0)
@@ -59,7 +59,6 @@ final class InspectCommands {
     line.field("uid", Int(job.uid))
   }
 
-  /// The connection's own slots, by name.
   func slots(_ page: PageRequest, id: RequestID, of client: ReplyPlace) {
     client.walk { [self] in
       let answer = ListAnswer("slots", of: page, id: id, to: client)
@@ -93,46 +92,39 @@ final class InspectCommands {
         variant: KeyVariant(identifier: query.identifier, uid: client.peer.uid))
       let ticket = client.standBy(id: id)
       pictures.variants.list(base) { [self] variants in
-        let answer = { (tier: String, write: (inout JSONWriter) -> Void) in
+        let answer = { (tier: String, placeholder: Placeholder?, write: (inout JSONWriter) -> Void) in
           client.resume(ticket) {
             client.reply(id: id) { line in
               line.field("tier", tier)
               line.field("url", base.url.text)
               write(&line)
-              VariantFields.write(variants, to: &line)
+              if let placeholder { line.placeholder(placeholder) }
+              line.variants(variants)
             }
           }
         }
-        look(for: variants.first { $0.fitsPlain }?.key ?? base, query, for: client, answer)
+        look(for: variants.first { $0.variant.fitsPlain }?.key ?? base, query, for: client, answer)
       }
     } catch { client.refuse(id: id, receipt: nil, .of(error)) }
   }
 
-  /// Describes the image under a key with the tier that has it.
   private func look(
     for key: CacheKey, _ query: QueryRequest, for client: ReplyPlace,
-    _ answer: @escaping (_ tier: String, _ write: (inout JSONWriter) -> Void) -> Void
+    _ answer: @escaping (_ tier: String, Placeholder?, _ write: (inout JSONWriter) -> Void) -> Void
   ) {
     if let image = pictures.memory.peek(key) {
       return find(placeholderOf: image, query, for: client) { [self] placeholder in
-        answer(Tier.memory.rawValue) { line in
-          describe(image, in: &line)
-          if let placeholder { line.placeholder(placeholder) }
-        }
+        answer(Tier.memory.rawValue, placeholder) { describe(image, in: &$0) }
       }
     }
     pictures.disk.look(for: key) { [self] entry in
-      guard let entry else { return answer("none") { _ in } }
+      guard let entry else { return answer("none", nil) { _ in } }
       find(placeholderOf: key, query, for: client) { [self] placeholder in
-        answer(Tier.disk.rawValue) { line in
-          describe(entry, in: &line)
-          if let placeholder { line.placeholder(placeholder) }
-        }
+        answer(Tier.disk.rawValue, placeholder) { describe(entry, in: &$0) }
       }
     }
   }
 
-  /// The entries of a tier, a page at a time.
   func entries(_ entries: EntriesRequest, id: RequestID, for client: ReplyPlace) {
     let cursor = entries.page.cursor.flatMap { UInt64($0) }
     if let text = entries.page.cursor, cursor == nil {
@@ -219,60 +211,45 @@ final class InspectCommands {
   }
 
   private func describe(_ entry: EntryDetails, in line: inout JSONWriter) {
-    EntryFields(
-      facts: entry.facts, bytes: entry.bytes, age: entry.age, freshFor: entry.freshFor, storedAt: entry.storedAt,
-      tags: entry.tags
-    ).write(to: &line)
+    line.entry(
+      entry.facts, bytes: entry.bytes, age: entry.age, freshFor: entry.freshFor, storedAt: entry.storedAt,
+      tags: entry.tags)
     line.field("path", entry.path)
   }
 
   private func describe(_ image: CachedImage, in line: inout JSONWriter) {
-    EntryFields(
-      facts: image.facts, bytes: image.byteCount, age: image.age(at: loop.now), freshFor: image.freshFor(at: loop.now),
-      storedAt: image.storedAtWall, tags: image.tags
-    ).write(to: &line)
+    line.entry(
+      image.facts, bytes: image.byteCount, age: image.age(at: loop.now), freshFor: image.freshFor(at: loop.now),
+      storedAt: image.storedAtWall, tags: image.tags)
   }
 }
 
-/// The description of a stored picture, in whichever tier.
-private struct EntryFields {
-  let facts: ImageFacts
-  let bytes: Int
-  let age: Int
-  let freshFor: Int
-  /// Seconds since 1970.
-  let storedAt: Int64
-  let tags: [String]
-
-  func write(to line: inout JSONWriter) {
+extension JSONWriter {
+  /// Describes a stored picture, in whichever tier; `storedAt` is in seconds since 1970.
+  fileprivate mutating func entry(
+    _ facts: ImageFacts, bytes: Int, age: Int, freshFor: Int, storedAt: Int64, tags: [String]
+  ) {
     let format = facts.pictureFormat
-    line.field("format", format.name)
-    line.field("type", format.mediaType)
-    line.field("width", Int(facts.width))
-    line.field("height", Int(facts.height))
-    line.field("frames", Int(facts.frames))
-    line.field("bytes", bytes)
-    line.field("age", age)
-    line.field("fresh_for", freshFor)
-    line.field("stored", Timestamp.rfc3339(storedAt))
-    line.array("tags") { line in if !EntryTags.areAll(tags) { for tag in tags { line.value(tag) } } }
-    if EntryTags.areAll(tags) { line.field("any_tag", true) }
+    field("format", format.name)
+    field("type", format.mediaType)
+    field("width", Int(facts.width))
+    field("height", Int(facts.height))
+    field("frames", Int(facts.frames))
+    field("bytes", bytes)
+    field("age", age)
+    field("fresh_for", freshFor)
+    field("stored", Timestamp.rfc3339(storedAt))
+    array("tags") { line in if !EntryTags.areAll(tags) { for tag in tags { line.value(tag) } } }
+    if EntryTags.areAll(tags) { field("any_tag", true) }
   }
-}
 
-/// The description of several answers to one name.
-enum VariantFields {
-  /// An origin may list thousands of headers, and a client send them with long values: at most this many bytes of one
-  /// answer are shown.
-  private static let mostBytes = 8 << 10
-
-  /// Writes the answers, if there are any.
-  static func write(_ variants: [Variants.Held], to line: inout JSONWriter) {
+  /// Describes the answers to one name, if several are known.
+  fileprivate mutating func variants(_ variants: [Variants.Held]) {
     guard !variants.isEmpty else { return }
-    line.array("variants") { line in
+    array("variants") { line in
       for held in variants {
         line.object { line in
-          line.object("vary") { write(held.variant.vary, to: &$0) }
+          line.object("vary") { $0.vary(held.variant.vary) }
           line.field("stored", Timestamp.rfc3339(held.variant.storedAt))
           line.array("tiers") { line in for tier in held.tiers { line.value(tier.rawValue) } }
         }
@@ -281,15 +258,17 @@ enum VariantFields {
   }
 
   /// The names, each with the value that was sent, or null.
-  private static func write(_ vary: VaryOutcome, to line: inout JSONWriter) {
+  ///
+  /// An origin may list thousands of headers, and a client send them with long values: so much of one answer is shown.
+  private mutating func vary(_ vary: VaryOutcome) {
     var pairs = vary.pairs[...]
-    var left = mostBytes
+    var bytesLeft = 8 << 10
     for name in vary.names {
       let value = pairs.first.flatMap { $0.name == name ? pairs.popFirst()?.value : nil }
-      left -= name.utf8.count + (value?.utf8.count ?? 0)
-      guard left >= 0 else { return }
-      line.name(name)
-      if let value { line.value(value) } else { line.null() }
+      bytesLeft -= name.utf8.count + (value?.utf8.count ?? 0)
+      guard bytesLeft >= 0 else { return }
+      self.name(name)
+      if let value { self.value(value) } else { null() }
     }
   }
 }

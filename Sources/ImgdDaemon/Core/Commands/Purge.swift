@@ -59,9 +59,21 @@ final class Purge {
   func step() -> Bool {
     switch stage {
     case .asked: begin()
-    case .memory(let row, let sweep): clean(sweep, after: row)
-    case .answers(let row, let sweep, let removal): forget(sweep, after: row, removal)
-    case .bad(let row, let purge, let removal): return forget(purge, after: row, removal)
+    case .memory(let row, var sweep):
+      let hasMore = pictures.memory.goOn(with: &sweep)
+      stage =
+        hasMore
+        ? .memory(row, sweep) : .answers(row, pictures.answers.beginSweep(after: row), fromMemory: sweep.removal)
+    case .answers(let row, var sweep, let removal):
+      let hasMore = pictures.answers.goOn(with: &sweep)
+      stage = hasMore ? .answers(row, sweep, fromMemory: removal) : bad(after: row, removal + sweep.removal)
+    case .bad(let row, var purge, let removal):
+      guard renditions.bad.goOn(with: &purge) else {
+        if scope != .disk { pictures.endSweep(after: row) }
+        ending.finishMemory(removal)
+        return false
+      }
+      stage = .bad(row, purge, fromMemory: removal)
     }
     return true
   }
@@ -73,33 +85,9 @@ final class Purge {
     stage = scope == .disk ? bad(after: row, .none) : .memory(row, pictures.memory.beginSweep(after: row))
   }
 
-  private func clean(_ sweep: MemoryTier.Sweep, after row: PurgeList.Row) {
-    var sweep = sweep
-    let hasMore = pictures.memory.goOn(with: &sweep)
-    stage =
-      hasMore ? .memory(row, sweep) : .answers(row, pictures.answers.beginSweep(after: row), fromMemory: sweep.removal)
-  }
-
-  private func forget(_ sweep: MemoryTier.Sweep, after row: PurgeList.Row, _ removal: Removal) {
-    var sweep = sweep
-    let hasMore = pictures.answers.goOn(with: &sweep)
-    stage = hasMore ? .answers(row, sweep, fromMemory: removal) : bad(after: row, removal + sweep.removal)
-  }
-
   /// A picture that is purged is tried again when it is next asked for.
   private func bad(after row: PurgeList.Row, _ removal: Removal) -> Stage {
-    .bad(row, renditions.beginPurge(filter), fromMemory: removal)
-  }
-
-  private func forget(_ purge: BadPictures.Purge, after row: PurgeList.Row, _ removal: Removal) -> Bool {
-    var purge = purge
-    if renditions.goOn(with: &purge) {
-      stage = .bad(row, purge, fromMemory: removal)
-      return true
-    }
-    if scope != .disk { pictures.endSweep(after: row) }
-    ending.finishMemory(removal)
-    return false
+    .bad(row, renditions.bad.beginPurge(filter), fromMemory: removal)
   }
 }
 
@@ -176,9 +164,8 @@ final class PurgeCommand {
   /// How many purges of one client may wait for the disk before its next request waits for one of them.
   private static let mostWaiting = 64
 
-  /// Removes what matches, and prevents what is on its way from being stored. The client's next request waits until
-  /// nothing that matches is found any more; the purge does not end with the client. Other hosts are told when it is
-  /// over here.
+  /// Removes what matches, and prevents what is on its way from being stored, even if the client goes. Its next
+  /// request waits until nothing that matches is found any more. Other hosts are told when it is over here.
   func purge(_ purge: PurgeRequest, id: RequestID, from client: ReplyPlace) {
     do throws(WireError) {
       let filter = try PurgeFilter(purge)
@@ -222,8 +209,12 @@ final class PurgeCommand {
     }
     client.reply(id: id) { line in
       line.field("removed", !purge.soft && entries > 0)
-      line.object("memory") { $0.removal(memory) }
-      if case .done(let disk) = disk { line.object("disk") { $0.removal(disk) } } else { line.field("disk", "pending") }
+      line.object("memory") { $0.fields(["entries": memory.entries, "bytes": memory.bytes]) }
+      if case .done(let disk) = disk {
+        line.object("disk") { $0.fields(["entries": disk.entries, "bytes": disk.bytes]) }
+      } else {
+        line.field("disk", "pending")
+      }
       if let sending { line.field("fleet", sending.rawValue) }
     }
   }
@@ -249,12 +240,5 @@ extension PurgeFilter {
     olderThan = purge.olderThan.map { .seconds($0) }
     unusedFor = purge.unusedFor.map { .seconds($0) }
     expired = purge.expired
-  }
-}
-
-extension JSONWriter {
-  fileprivate mutating func removal(_ removal: Removal) {
-    field("entries", removal.entries)
-    field("bytes", removal.bytes)
   }
 }

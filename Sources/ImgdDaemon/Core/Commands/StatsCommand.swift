@@ -6,6 +6,11 @@ import ImgdWire
 
 /// `stats`: the counters of every part.
 final class StatsCommand {
+  /// The bytes of a connection with its objects, without what is in its buffers.
+  private static let connection = 2_048
+  /// The bytes of a connection to an origin with its buffers in libcurl and, for most of them, TLS.
+  private static let transfer = 48 * 1_024
+
   private let parts: CoreParts
   private let loop: EventLoop
   private let startedAt: Instant
@@ -59,40 +64,26 @@ final class StatsCommand {
 
   private func memory(in line: inout JSONWriter) {
     let memory = parts.pictures.memory
-    line.field("bytes", memory.usage)
-    line.field("capacity", memory.limits.capacity)
-    line.field("configured", parts.pictures.configuredMemory)
-    line.field("preferred", memory.limits.preferred)
-    line.field("entries", memory.count)
-    line.field("hits", memory.counts.hits)
-    line.field("misses", memory.counts.misses)
-    line.field("coalesced", memory.counts.coalesced)
-    line.field("insertions", memory.counts.insertions)
-    line.field("replacements", memory.counts.replacements)
-    line.field("evictions", memory.counts.evictions)
-    line.field("evicted_bytes", memory.counts.evictedBytes)
-    line.field("purges", memory.counts.purges)
-    line.field("lent_bytes", memory.lentBytes)
-    line.field("pixel_bytes", memory.pixelBytes)
+    let counts = memory.counts
+    line.fields([
+      "bytes": memory.usage, "capacity": memory.limits.capacity, "configured": parts.pictures.configuredMemory,
+      "preferred": memory.limits.preferred, "entries": memory.count, "hits": counts.hits, "misses": counts.misses,
+      "coalesced": counts.coalesced, "insertions": counts.insertions, "replacements": counts.replacements,
+      "evictions": counts.evictions, "evicted_bytes": counts.evictedBytes, "purges": counts.purges,
+      "lent_bytes": memory.lentBytes, "pixel_bytes": memory.pixelBytes,
+    ])
   }
 
   private func disk(in line: inout JSONWriter) {
     let disk = parts.pictures.disk
-    line.field("bytes", disk.allocated)
-    line.field("capacity", disk.limits.capacity)
-    line.field("preferred", disk.limits.preferred)
-    line.field("entries", disk.count)
-    line.field("hits", disk.counts.hits)
-    line.field("misses", disk.counts.misses)
-    line.field("insertions", disk.counts.insertions)
-    line.field("replacements", disk.counts.replacements)
-    line.field("evictions", disk.counts.evictions)
-    line.field("evicted_bytes", disk.counts.evictedBytes)
-    line.field("purges", disk.counts.purges)
-    line.field("lent_bytes", disk.lentBytes)
-    line.field("files", disk.count)
-    line.field("write_errors", disk.counts.writeErrors)
-    line.field("corrupt", disk.counts.corrupt)
+    let counts = disk.counts
+    line.fields([
+      "bytes": disk.allocated, "capacity": disk.limits.capacity, "preferred": disk.limits.preferred,
+      "entries": disk.count, "hits": counts.hits, "misses": counts.misses, "insertions": counts.insertions,
+      "replacements": counts.replacements, "evictions": counts.evictions, "evicted_bytes": counts.evictedBytes,
+      "purges": counts.purges, "lent_bytes": disk.lentBytes, "files": disk.count,
+      "write_errors": counts.writeErrors, "corrupt": counts.corrupt,
+    ])
     line.field("state", disk.state.rawValue)
     if let reason = disk.reason { line.field("reason", reason) }
     if disk.isLoading { line.field("loading", true) }
@@ -100,47 +91,47 @@ final class StatsCommand {
 
   private func failures(in line: inout JSONWriter) {
     let answers = parts.pictures.answers
-    line.field("entries", answers.count)
-    line.field("bytes", answers.bytes)
-    line.field("capacity", answers.capacity)
-    line.field("hits", answers.hits)
+    line.fields([
+      "entries": answers.count, "bytes": answers.bytes, "capacity": answers.capacity, "hits": answers.hits,
+    ])
   }
 
+  /// What the daemon holds in memory, in bytes, by holder: each is asked for its own count, so that nothing is counted
+  /// twice. Buffers of libraries and the cost of small objects are estimates.
   private func held(in line: inout JSONWriter, clientBytes: Int) {
-    let ledger = Ledger(parts, base: baseBytes, clientBytes: clientBytes)
-    for account in ledger.accounts { line.field(account.name, account.bytes) }
-    line.field("total", ledger.total)
+    let (pictures, transfers) = (parts.pictures, parts.downloader.holdings)
+    let accounts: KeyValuePairs<StaticString, Int> = [
+      "base": baseBytes, "pictures": pictures.memory.usage + pictures.purges.bytes, "failures": pictures.answers.bytes,
+      "variants": pictures.variants.heldBytes,
+      "requests": parts.jobs.shares.total.bytes + parts.downloader.heldBytes, "outcomes": parts.jobs.keptBytes,
+      "clients": clientBytes + parts.clients.connected * Self.connection,
+      "transfers": transfers.bodies + transfers.partials + transfers.idleHandles
+        + transfers.connections * Self.transfer, "decoding": parts.renditions.heldBytes,
+      "fleet": parts.fleetPurges.heldBytes + parts.fleet.heldBytes, "disk": pictures.disk.held.total,
+    ]
+    line.fields(accounts)
+    line.field("total", accounts.reduce(0) { $0 + $1.value })
   }
 
   private func decode(_ abilities: KnownAbilities, in line: inout JSONWriter) {
     let figures = parts.renditions.figures
-    line.field("workers", figures.workers)
-    line.field("max_workers", figures.mostWorkers)
-    line.field("active", figures.active)
-    line.field("queued", figures.queued)
-    line.field("completed", figures.completed)
-    line.field("failed", figures.failed)
-    line.field("killed", figures.killed)
+    line.fields([
+      "workers": figures.workers, "max_workers": figures.mostWorkers, "active": figures.active,
+      "queued": figures.queued, "completed": figures.completed, "failed": figures.failed, "killed": figures.killed,
+    ])
     line.abilities(abilities)
   }
 
   private func downloads(in line: inout JSONWriter) {
     let downloader = parts.downloader
-    line.field("active", downloader.activeCount)
-    line.field("slow", downloader.slowCount)
-    line.field("queued", downloader.queuedCount)
-    line.field("max_active", downloader.maxActive)
-    line.field("peak_active", downloader.peakActive)
-    line.field("started", downloader.counts.started)
-    line.field("completed", downloader.counts.completed)
-    line.field("failed", downloader.counts.failed)
-    line.field("cancelled", downloader.counts.cancelled)
-    line.field("coalesced", downloader.counts.coalesced)
-    line.field("retries", downloader.counts.retries)
-    line.field("revalidated", downloader.counts.revalidated)
-    line.field("redirected", downloader.counts.redirected)
-    line.field("resumed", downloader.counts.resumed)
-    line.field("bytes_received", downloader.counts.bytesReceived)
+    let (places, counts) = (downloader.places, downloader.counts)
+    line.fields([
+      "active": places.active, "slow": places.slow, "queued": downloader.queuedCount,
+      "max_active": downloader.maxActive, "peak_active": places.peak, "started": counts.started,
+      "completed": counts.completed, "failed": counts.failed, "cancelled": counts.cancelled,
+      "coalesced": counts.coalesced, "retries": counts.retries, "revalidated": counts.revalidated,
+      "redirected": counts.redirected, "resumed": counts.resumed, "bytes_received": counts.bytesReceived,
+    ])
   }
 
   private func queue(in line: inout JSONWriter) {
@@ -150,12 +141,10 @@ final class StatsCommand {
 
   private func clients(in line: inout JSONWriter) {
     let counts = parts.clients.counts
-    line.field("connected", parts.clients.connected)
-    line.field("accepted", counts.accepted)
-    line.field("rejected", counts.rejected)
-    line.field("commands", parts.commands.count)
-    line.field("errors", parts.desk.errors)
-    line.field("slow_closed", counts.slowClosed)
+    line.fields([
+      "connected": parts.clients.connected, "accepted": counts.accepted, "rejected": counts.rejected,
+      "commands": parts.commands.count, "errors": parts.desk.errors, "slow_closed": counts.slowClosed,
+    ])
   }
 
   private func pressure(in line: inout JSONWriter) {
@@ -169,11 +158,10 @@ final class StatsCommand {
 
   private func process(in line: inout JSONWriter, facts: ProcessFacts) {
     line.field("version", Release.version)
-    line.field("pid", Int(getpid()))
-    line.field("uptime_s", Int((loop.now - startedAt).milliseconds / 1000))
-    line.field("rss_bytes", facts.residentBytes)
-    line.field("private_bytes", facts.privateBytes)
-    line.field("open_fds", facts.openDescriptors)
+    line.fields([
+      "pid": Int(getpid()), "uptime_s": Int((loop.now - startedAt).milliseconds / 1000),
+      "rss_bytes": facts.residentBytes, "private_bytes": facts.privateBytes, "open_fds": facts.openDescriptors,
+    ])
   }
 }
 
@@ -193,9 +181,8 @@ extension JSONWriter {
 
 /// Figures that take a pass over everything of a kind: all descriptors, all clients.
 ///
-/// Each `stats` gets new ones, up to eight in a tenth of a second; any others in that time get the last of them. A
-/// client that asks a few times sees the effect of what it did in between, and a flood of `stats` costs no more than
-/// that.
+/// Each `stats` gets new ones, up to eight in a tenth of a second; any others get the last of them. So a client sees
+/// the effect of what it did in between, and a flood of `stats` costs no more than that.
 struct MeasuredFigures {
   struct Figures {
     let facts: ProcessFacts
@@ -223,33 +210,4 @@ struct MeasuredFigures {
     last = new
     return new
   }
-}
-
-/// What the daemon holds in memory, in bytes, by holder: each is asked for its own count, so that nothing is
-/// counted twice. Buffers of libraries and the cost of small objects are estimates.
-struct Ledger {
-  /// A connection with its objects, without what is in its buffers.
-  private static let connection = 2_048
-  /// A connection to an origin with its buffers in libcurl and, for most of them, TLS.
-  private static let transfer = 48 * 1_024
-
-  let accounts: [(name: StaticString, bytes: Int)]
-
-  /// `base` is what the process held before it served anybody.
-  init(_ parts: CoreParts, base: Int, clientBytes: Int) {
-    let transfers = parts.downloader.holdings
-    accounts = [
-      ("base", base), ("pictures", parts.pictures.memory.usage + parts.pictures.purges.bytes),
-      ("failures", parts.pictures.answers.bytes), ("variants", parts.pictures.variants.heldBytes),
-      ("requests", parts.jobs.shares.total.bytes + parts.downloader.heldBytes), ("outcomes", parts.jobs.keptBytes),
-      ("clients", clientBytes + parts.clients.connected * Self.connection),
-      (
-        "transfers",
-        transfers.bodies + transfers.partials + transfers.idleHandles + transfers.connections * Self.transfer
-      ), ("decoding", parts.renditions.heldBytes), ("fleet", parts.fleetPurges.heldBytes + parts.fleet.heldBytes),
-      ("disk", parts.pictures.disk.held.total),
-    ]
-  }
-
-  var total: Int { accounts.reduce(0) { $0 + $1.bytes } }
 }

@@ -1,19 +1,18 @@
-// How long a decoder will take, as far as that can be said beforehand: by the pixels of the picture, of its
-// intermediate size and of the result.
+// How long a decoder will take, judged by the pixels of the picture, of its intermediate size and of the result.
 //
-// The figures were measured with a noisy photograph, in nanoseconds of one processor per pixel, with the savers as imgd
-// uses them. They are fixed: the same order has the same place every day, and no client can teach the daemon a wrong
-// figure. They decide who is let through, and what an order is charged until it ends; a wrong one is paid for by the
-// account that the order is for.
+// The figures were measured with a noisy photograph, in nanoseconds of one processor per pixel. They are fixed: the
+// same order has the same place every day, and no client can teach the daemon a wrong one. They decide who is let
+// through, and what the account of an order is charged until it ends.
 
 import ImgdCache
 import ImgdDecode
 import ImgdPicture
+import ImgdSystem
 
 extension ServiceTime {
   /// The time that it takes to make a rendition of a picture; a JPEG's own coding may make it much longer.
   init(making rendition: Rendition, of facts: ImageFacts, coded coding: JPEGCoding = .baseline) {
-    let frames = rendition.frames == .all && rendition.output.mayMove ? Double(facts.frames) : 1
+    let frames = rendition.frames == .all && rendition.isFile ? Double(facts.frames) : 1
     let isTurned = facts.orientation >= 5
     let (width, height) = (Double(facts.width), Double(facts.height))
     let own = DecodeCost.Size(width: isTurned ? height : width, height: isTurned ? width : height)
@@ -29,6 +28,10 @@ enum DecodeCost {
     var height: Double
 
     var pixels: Double { width * height }
+
+    func scaled(_ across: Double, _ down: Double) -> Size {
+      Size(width: max(1, width * across), height: max(1, height * down))
+    }
   }
 
   /// Added for each order: the messages take time, and so does even the smallest picture.
@@ -40,7 +43,8 @@ enum DecodeCost {
   static func nanoseconds(_ rendition: Rendition, of own: Size, _ format: PictureFormat, _ coding: JPEGCoding) -> Double
   {
     let read = own.pixels * format.reading * (format == .jpeg ? coding.factor : 1)
-    let box = rendition.box ?? rendition.output.ownBox
+    // A description has a box of its own.
+    let box = rendition.box ?? (rendition.output == .description ? Rendition.Box(width: 100, height: 100) : nil)
     guard let box else { return read + own.pixels * rendition.output.writing(format) }
     let scaled = box.scaled(own)
     // The loaders of these formats leave out what is not needed.
@@ -50,13 +54,12 @@ enum DecodeCost {
   }
 }
 
+extension Rendition {
+  /// Whether it is a file, which the disk may keep and which may have several frames; pixels and descriptions are not.
+  var isFile: Bool { if case .file = output { true } else { false } }
+}
+
 extension Rendition.Output {
-  /// Whether it may have several frames.
-  fileprivate var mayMove: Bool { if case .file = self { true } else { false } }
-
-  /// The box that the output implies where the order names none.
-  fileprivate var ownBox: Rendition.Box? { self == .description ? Rendition.Box(width: 100, height: 100) : nil }
-
   /// The time to write one pixel; `own` is the format of the original.
   fileprivate func writing(_ own: PictureFormat) -> Double {
     guard case .file(let format, _) = self else { return 2 }
@@ -75,11 +78,10 @@ extension PictureFormat {
     switch self {
     case .jpeg: 4
     case .png: 17
-    case .gif: 12
+    case .gif, .tiff: 12
     case .webp: 25
     case .avif: 40
     case .heic: 55
-    case .tiff: 12
     case .jxl: 26
     case .jp2: 90
     case .bmp, .ico: 2
@@ -128,12 +130,6 @@ extension Rendition.Box {
   }
 }
 
-extension DecodeCost.Size {
-  fileprivate func scaled(_ across: Double, _ down: Double) -> DecodeCost.Size {
-    DecodeCost.Size(width: max(1, width * across), height: max(1, height * down))
-  }
-}
-
 /// Pictures over which decoders took far longer than their sizes suggest: other forms of them no longer count as quick.
 struct SlowPictures {
   /// How many are remembered; beyond that the oldest is forgotten.
@@ -143,8 +139,7 @@ struct SlowPictures {
   private static let least = ServiceTime(.seconds(1))
 
   private var times: [BodyChecksum: ServiceTime] = [:]
-  private var order: [BodyChecksum] = []
-  private var next = 0
+  private var order = Fifo<BodyChecksum>()
 
   /// The least time that an order for the picture takes, as far as that is known.
   func time(of picture: BodyChecksum) -> ServiceTime { times[picture] ?? ServiceTime(.zero) }
@@ -152,9 +147,7 @@ struct SlowPictures {
   mutating func note(_ picture: BodyChecksum, took time: ServiceTime, expected: ServiceTime) {
     guard picture != .unknown, time >= Self.least, time.charge / Self.factor >= expected.charge else { return }
     guard times.updateValue(time, forKey: picture) == nil else { return }
-    guard order.count == Self.most else { return order.append(picture) }
-    times[order[next]] = nil
-    order[next] = picture
-    next = (next + 1) % Self.most
+    order.append(picture)
+    if order.count > Self.most, let oldest = order.popFirst() { times[oldest] = nil }
   }
 }

@@ -6,26 +6,22 @@ import ImgdWire
 /// An order with those who wait for it.
 struct QueuedOrder {
   let order: DecodeOrder
-  /// The checksum of the picture's bytes.
   let picture: BodyChecksum
-  /// How long it is expected to take.
   var expected: ServiceTime
-  var claims: DecodeClaims
+  /// How often each wish for it was made.
+  var claims: [DecodeClaim: Int]
   let then: (DecodeAnswer) -> Void
   /// Whether a decoder has had it, and ended without an answer.
   var wasReturned = false
 }
 
-/// Orders that wait for a decoder, and the accounts that pay for those that have one. Users take turns by the time that
-/// they use; so do the connections of a user, and the shares of a connection. Within a share the priority decides, and
-/// then the order of arrival: nobody is urgent at the expense of others.
+/// Orders that wait for a decoder, and the accounts that pay for them. Users, their connections and the shares of
+/// these take turns by the time that they use; within a share priority decides, and then the order of arrival.
 ///
-/// An order that several wait for stands in the line of each. It starts with the first of them whose turn comes, and
-/// that one pays.
+/// An order that several wait for stands in the line of each, and the first whose turn comes pays.
 ///
-/// A user who has a decoder gets the last free one only for orders that are expected to end in a moment. Connections
-/// and shares do not count here: anybody can have as many of those as they like, and two of them would be enough to
-/// hold all decoders for as long as an order may take.
+/// A user who has a decoder gets the last free one only for orders that end in a moment. Connections and shares, of
+/// which anybody can have many, do not count here: two of them could hold all decoders.
 struct DecodeQueue {
   private struct Waiting {
     var queued: QueuedOrder
@@ -49,15 +45,13 @@ struct DecodeQueue {
   var count: Int { waiting.count }
   var isEmpty: Bool { waiting.isEmpty }
 
-  // MARK: In and out
-
   mutating func add(_ queued: QueuedOrder) {
     let serial = queued.order.serial
     precondition(waiting[serial] == nil && running[serial] == nil, "an order is there once")
     var queued = queued
     queued.expected = max(queued.expected, slow.time(of: queued.picture))
     waiting[serial] = Waiting(queued: queued)
-    for claim in queued.claims.all { lineUp(claim, serial, expecting: queued.expected) }
+    for claim in queued.claims.keys { lineUp(claim, serial, expecting: queued.expected) }
   }
 
   /// Takes out an order that is given up; nil when it is not waiting.
@@ -70,30 +64,33 @@ struct DecodeQueue {
   /// Adds a claim on an order; false when the order itself is not waiting.
   mutating func join(_ serial: UInt64, _ claim: DecodeClaim) -> Bool {
     guard let expected = waiting[serial]?.queued.expected else { return false }
-    if waiting[serial]?.queued.claims.add(claim) == true { lineUp(claim, serial, expecting: expected) }
+    waiting[serial]?.queued.claims[claim, default: 0] += 1
+    if waiting[serial]?.queued.claims[claim] == 1 { lineUp(claim, serial, expecting: expected) }
     return true
   }
 
   /// Takes back a claim on an order, which keeps the places of the others; false when the order itself is not waiting.
   mutating func leave(_ serial: UInt64, _ claim: DecodeClaim) -> Bool {
     guard waiting[serial] != nil else { return false }
-    if waiting[serial]?.queued.claims.remove(claim) == true,
-      let claim = waiting[serial]?.claims.removeValue(forKey: claim)
-    {
-      line.remove(claim)
-    }
+    waiting[serial]?.queued.claims.countDown(claim)
+    guard waiting[serial]?.queued.claims[claim] == nil else { return true }
+    if let claim = waiting[serial]?.claims.removeValue(forKey: claim) { line.remove(claim) }
     return true
   }
 
   private mutating func lineUp(_ wish: DecodeClaim, _ serial: UInt64, expecting time: ServiceTime) {
     arrivals += 1
     let claim = Claim(to: serial, by: wish.claimant, wish.priority, arrival: arrivals, expecting: time)
-    claim.turnKey = wish.priority.rank << 48 + arrivals
+    let rank: Int64 =
+      switch wish.priority {
+      case .high: 0
+      case .normal: 1
+      case .low: 2
+      }
+    claim.turnKey = rank << 48 + arrivals
     waiting[serial]?.claims[wish] = claim
     line.insert(claim)
   }
-
-  // MARK: Turns
 
   /// Whether there is an order for a free decoder; `isLast` says that it is the last free one.
   func hasNext(forLast isLast: Bool) -> Bool { line.heads(admits: admission(forLast: isLast)) != nil }
@@ -137,17 +134,6 @@ struct DecodeQueue {
   }
 }
 
-extension Priority {
-  /// The lowest rank is served first.
-  fileprivate var rank: Int64 {
-    switch self {
-    case .high: 0
-    case .normal: 1
-    case .low: 2
-    }
-  }
-}
-
 /// One wish for an order: on whose behalf, and how urgent.
 struct DecodeClaim: Hashable {
   let claimant: Claimant
@@ -155,7 +141,6 @@ struct DecodeClaim: Hashable {
 }
 
 extension DecodeClaim {
-  /// The wish of a request.
   init(of request: FetchRequest, by connection: Claimant) {
     var claimant = connection
     claimant.share = request.share
@@ -163,31 +148,7 @@ extension DecodeClaim {
   }
 }
 
-/// The wishes for one order.
-struct DecodeClaims {
-  private var counts: [DecodeClaim: Int] = [:]
-
-  init(_ claims: some Sequence<DecodeClaim>) { for claim in claims { _ = add(claim) } }
-
-  /// Each of them once, in no particular order.
-  var all: Dictionary<DecodeClaim, Int>.Keys { counts.keys }
-
-  /// Adds one, and returns whether it is the first of its kind.
-  mutating func add(_ claim: DecodeClaim) -> Bool {
-    counts[claim, default: 0] += 1
-    return counts[claim] == 1
-  }
-
-  /// Removes one, and returns whether it was the last of its kind.
-  mutating func remove(_ claim: DecodeClaim) -> Bool {
-    guard counts[claim] != nil else { return false }
-    counts.countDown(claim)
-    return counts[claim] == nil
-  }
-}
-
-/// The edge at which orders for decoders leave the core. A test replaces it: behind it are other
-/// processes.
+/// The edge at which orders for decoders leave the core. A test replaces it: behind it are other processes.
 protocol Decoding: AnyObject {
   /// Begins an order in its turn. It is answered once, immediately or later, unless it is aborted.
   func begin(_ queued: QueuedOrder)
@@ -197,10 +158,8 @@ protocol Decoding: AnyObject {
   func leave(serial: UInt64, _ claim: DecodeClaim)
   /// Gives up an order: one that waits is dropped; one that runs goes on, and its answer is dropped.
   func abort(serial: UInt64)
-  /// Tells what decoders can do here, and starts one to find out if none has run yet. `then` is called once,
-  /// immediately or within seconds.
+  /// Tells, once, what decoders can do here, at once or within seconds: one is started if none has run yet.
   func learnAbilities(then: @escaping (Result<DecoderAbilities, DecodeFailure>) -> Void)
-  /// What decoders are doing now, and have done.
   var figures: DecodingFigures { get }
 }
 
@@ -209,12 +168,9 @@ struct DecodingFigures: Equatable {
   /// Processes that take orders, and how many of them have one.
   var workers = 0
   var active = 0
-  /// How many processes there may be.
   var mostWorkers = 0
-  /// Orders that wait.
   var queued = 0
-  /// Orders that were answered with a result, orders that were not, and processes that were killed
-  /// or ended over an order.
+  /// Orders that were answered with a result, those that were not, and processes that ended over an order.
   var completed = 0
   var failed = 0
   var killed = 0

@@ -1,8 +1,7 @@
 // Chooses the waiting download that starts next.
 //
 // A download that several connections want stands in the line of each, and starts with the first whose turn it is
-// (`FairQueue`), as soon as its host and the places let it (`HostGate`). Within a connection the first goes first, or
-// the last.
+// (`FairQueue`), as its host and the places let it (`HostGate`). In a connection the first, or the last, goes first.
 //
 // It is a table and nothing else: it starts nothing, and gets the time from its caller.
 
@@ -24,8 +23,8 @@ final class DownloadScheduler {
     /// The claimant for whom it runs.
     var holder: Claimant?
     var isSlow = false
-    /// The requests that wait for it, by priority.
-    var requests = PriorityCounts()
+    /// How many requests of each priority wait for it.
+    var requests: [Priority: Int] = [:]
 
     init(host: HostQueue) { self.host = host }
   }
@@ -55,8 +54,6 @@ final class DownloadScheduler {
     gate.refreshAll()
   }
 
-  // MARK: In and out
-
   /// Puts a download at the young end of its priority, or, if its request has waited for its turn before, at the front
   /// of its connection's line. Times never go back from call to call.
   func enqueue(
@@ -77,10 +74,10 @@ final class DownloadScheduler {
   func join(_ serial: UInt64, by claimant: Claimant, _ priority: Priority, isServedNext: Bool = false, at now: Instant)
   {
     guard let download = downloads[serial] else { return }
-    changeRequests(of: download) { $0[priority] += 1 }
+    changeRequests(of: download) { $0[priority, default: 0] += 1 }
     guard download.holder == nil else { return }
     if let claim = download.claims[claimant] {
-      claim.requests[priority] += 1
+      claim.requests[priority, default: 0] += 1
       return moveIfNeeded(claim, of: download)
     }
     let claim = Claim(to: serial, by: claimant, priority, arrival: nextNumber(), due: now + settings.ageBound)
@@ -92,9 +89,9 @@ final class DownloadScheduler {
   /// Counts one request fewer. A claim whose priority falls comes before those that had the lower one.
   func leave(_ serial: UInt64, by claimant: Claimant, _ priority: Priority) {
     guard let download = downloads[serial] else { return }
-    changeRequests(of: download) { $0[priority] -= 1 }
+    changeRequests(of: download) { $0.countDown(priority) }
     guard let claim = download.claims[claimant] else { return }
-    claim.requests[priority] -= 1
+    claim.requests.countDown(priority)
     guard claim.requests.isEmpty else { return moveIfNeeded(claim, of: download) }
     download.claims[claimant] = nil
     gate.remove(claim, at: download.host)
@@ -111,7 +108,7 @@ final class DownloadScheduler {
     gate.refresh(download.host)
   }
 
-  private func changeRequests(of download: Download, _ change: (inout PriorityCounts) -> Void) {
+  private func changeRequests(of download: Download, _ change: (inout [Priority: Int]) -> Void) {
     let before = download.requests.highest
     change(&download.requests)
     guard download.holder != nil, !download.isSlow else { return }
@@ -124,8 +121,6 @@ final class DownloadScheduler {
     for claim in download.claims.values { gate.remove(claim, at: download.host) }
     download.claims = [:]
   }
-
-  // MARK: Order
 
   private func lineUp(_ claim: Claim, of download: Download, isServedLast: Bool) {
     claim.turnKey = isServedLast ? nextNumber() : -nextNumber()
@@ -157,8 +152,6 @@ final class DownloadScheduler {
     return lastNumber
   }
 
-  // MARK: Starting
-
   /// The downloads that may start now, in order; they count as running from here on.
   func startable(at now: Instant) -> [UInt64] {
     gate.releaseHosts(at: now)
@@ -179,20 +172,13 @@ final class DownloadScheduler {
     gate.mark(at: download.host, download.requests.highest, isSlow: isSlow)
   }
 
-  // MARK: Hosts that ask to be left alone
-
-  /// Starts nothing from a host until then; after that, one download goes first, and if that goes well, the others.
   func hold(_ name: String, until end: Instant) { gate.hold(name, until: end) }
-
-  /// The end of the time for which a host has asked to be left alone; nil where it has not.
-  func holdEnd(of name: String) -> Instant? { gate.holdEnd(of: name) }
 
   /// When the next host may be asked again; nil where there is none, or nothing waits.
   var nextRelease: Instant? { queuedCount > 0 ? gate.nextRelease : nil }
 }
 
-/// Finds the running downloads that are slow: less than 16 KiB of them have come in the last second
-/// or more.
+/// Finds the running downloads that are slow: less than 16 KiB of them have come in the last second or more.
 final class FlowWatch {
   static let window = Duration.seconds(1)
   static let leastBytes = 16 << 10
@@ -223,20 +209,15 @@ final class FlowWatch {
     return flowsAgain
   }
 
-  /// Looks at all of them and returns those that became slow.
   func review(at now: Instant) -> [UInt64] {
     var slow: [UInt64] = []
     for (serial, flow) in flows where now - flow.since >= Self.window {
-      let isSlow = Self.isSlow(flow, at: now)
+      let milliseconds = (now - flow.since).milliseconds
+      let isSlow = Int64(flow.received - flow.counted) * 1_000 < Int64(Self.leastBytes) * milliseconds
       // A slow download flows again when bytes come, not when time passes.
       if isSlow, !flow.isSlow { slow.append(serial) }
       flows[serial] = Flow(since: now, counted: flow.received, received: flow.received, isSlow: isSlow || flow.isSlow)
     }
     return slow
-  }
-
-  private static func isSlow(_ flow: Flow, at now: Instant) -> Bool {
-    let milliseconds = (now - flow.since).milliseconds
-    return Int64(flow.received - flow.counted) * 1_000 < Int64(leastBytes) * milliseconds
   }
 }

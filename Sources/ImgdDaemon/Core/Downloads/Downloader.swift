@@ -4,8 +4,7 @@
 // leaves on its own; when the last one has left, the transfer is aborted and its place is free at once, or, where
 // orphans may finish, it fills the cache for the next request.
 //
-// The table is touched by the control loop alone, and "closed for joining" is the same step as
-// taking the waiters out: no request can join a transfer whose outcome is being handed out.
+// "Closed for joining" is the same step as taking the waiters out: no request joins what is being handed out.
 
 import ImgdCache
 import ImgdSystem
@@ -28,8 +27,6 @@ final class Downloader {
   private var orphans: Orphans
   private var downloads = SteadyDictionary<UInt64, MergedDownload>()
   private var byKey = SteadyDictionary<MergeKey, [MergedDownload]>()
-  /// Those whose transfers run; possibly nobody waits for them any more.
-  private var runningBySerial: [UInt64: MergedDownload] = [:]
   private var lastSerial: UInt64 = 0
   private(set) var counts = Statistics.Downloads()
   private let flows = FlowWatch()
@@ -53,11 +50,8 @@ final class Downloader {
 
   private static func schedule(_ settings: Configuration.Downloads) -> DownloadScheduler.Settings {
     DownloadScheduler.Settings(
-      maxActive: settings.maxActive, maxPerHost: settings.maxPerHost, order: settings.order == .fifo ? .fifo : .lifo,
-      ageBound: ageBound)
+      maxActive: settings.maxActive, maxPerHost: settings.maxPerHost, order: settings.order, ageBound: ageBound)
   }
-
-  // MARK: Joining and leaving
 
   /// A place among those that wait for a download.
   struct Place {
@@ -81,7 +75,6 @@ final class Downloader {
     return Place(download: download, isShared: shared != nil, number: number)
   }
 
-  /// Whether a request would share a transfer that is under way.
   func hasShare(for key: MergeKey, _ mode: CacheMode) -> Bool { downloads(for: key).contains { $0.admits(mode) } }
 
   /// The downloads for a key, compared with what was purged in the meantime.
@@ -97,7 +90,6 @@ final class Downloader {
     return lastSerial
   }
 
-  /// Whether a transfer for the key is under way.
   func isUnderWay(_ key: MergeKey) -> Bool { downloads(for: key).contains { $0.state != .closed && !$0.isPurged } }
 
   private func begin(_ key: MergeKey, _ wish: PictureWish, confirming stored: CachedImage?) -> MergedDownload {
@@ -124,23 +116,17 @@ final class Downloader {
     transfers.adjust(serial: download.serial, maxBytes: allowance.bytes, deadline: allowance.time)
   }
 
-  /// Takes a waiter off its transfer, which goes on for the others, or as an orphan, or ends. Returns whether others
-  /// may start in its place.
+  /// Takes a waiter off its transfer, which goes on or ends. Returns whether others may start in its place.
   func leave(_ place: Place) -> Bool {
     let download = place.download
     guard let wish = download.remove(at: place.number) else { return false }
     scheduler.leave(download.serial, by: wish.claimant, wish.priority)
-    guard download.state != .closed else { return false }
-    guard download.waiterCount == 0, orphans == .cancel || download.state == .queued else { return false }
-    abort(download)
-    return true
-  }
-
-  private func abort(_ download: MergedDownload) {
-    let wasRunning = download.state == .running
+    let isRunning = download.state == .running
+    guard download.state != .closed, download.waiterCount == 0, orphans == .cancel || !isRunning else { return false }
     close(download)
     counts.cancelled += 1
-    if wasRunning { transfers.abort(serial: download.serial) }
+    if isRunning { transfers.abort(serial: download.serial) }
+    return true
   }
 
   /// Keeps earlier downloads of the same thing from replacing a later one's picture.
@@ -148,10 +134,7 @@ final class Downloader {
     for other in byKey[download.mergeKey] ?? [] where other.serial < download.serial { other.close() }
   }
 
-  /// Forgets the bodies that broke off and wait to be continued.
   func dropPartials() { transfers.dropPartials() }
-
-  // MARK: Running
 
   /// Begins the transfers for which there is a place now, and returns them.
   func startReady() -> [MergedDownload] {
@@ -159,7 +142,6 @@ final class Downloader {
     let started: [MergedDownload] = scheduler.startable(at: loop.now).compactMap { serial in
       guard let download = downloads[serial] else { return nil }
       download.state = .running
-      runningBySerial[serial] = download
       flows.beginWatching(serial, at: loop.now)
       begin(download)
       return download
@@ -168,8 +150,7 @@ final class Downloader {
     return started
   }
 
-  /// Looks for slow downloads while others wait: at once when the first begins to wait, and four times a second from
-  /// then on.
+  /// Looks for slow downloads while others wait: when the first begins to wait, and then four times a second.
   private func reviewFlows() {
     guard review == nil, scheduler.queuedCount > 0, scheduler.places.isShared else { return }
     for serial in flows.review(at: loop.now) { scheduler.mark(serial, isSlow: true) }
@@ -195,17 +176,13 @@ final class Downloader {
   private func begin(_ download: MergedDownload) {
     download.begunAt = loop.now
     counts.started += 1
-    let order = order(for: download)
-    download.transferPhase = order.phase
-    transfers.begin(order)
-  }
-
-  private func order(for download: MergedDownload) -> TransferOrder {
-    let headers = download.mergeKey.headers + (download.confirming?.conditions ?? [])
-    return TransferOrder(
-      serial: download.serial, url: download.url.text, headers: headers, maxBytes: download.allowance.bytes,
+    let order = TransferOrder(
+      serial: download.serial, url: download.url.text,
+      headers: download.mergeKey.headers + (download.confirming?.conditions ?? []), maxBytes: download.allowance.bytes,
       deadline: download.allowance.time, keepsPartial: download.isForKeeping,
       uid: download.wishes.first?.claimant.uid ?? 0, isAfterPublic: download.mergeKey.isAfterPublic)
+    download.transferPhase = order.phase
+    transfers.begin(order)
   }
 
   /// Takes in a report, and returns the download that it is about; nil when that is over already, or begins once more.
@@ -252,36 +229,25 @@ final class Downloader {
   }
 
   private func count(_ outcome: TransferOutcome, _ content: TransferReport.Content?) {
-    switch (outcome, content) {
-    case (.received(let result), nil):
-      counts.completed += 1
-      counts.revalidated += 1
+    switch outcome {
+    case .received(let result):
       counts.retries += result.retries
-    case (.received(let result), .success):
-      counts.completed += 1
-      count(result)
-    case (.received(let result), .failure):
-      counts.failed += 1
-      count(result)
-    case (.redirected(let redirect), _):
+      if case .failure? = content { counts.failed += 1 } else { counts.completed += 1 }
+      guard content != nil else { return counts.revalidated += 1 }
+      if result.resumedFrom > 0 { counts.resumed += 1 }
+      counts.bytesReceived += result.bytesReceived - result.resumedFrom
+    case .redirected(let redirect):
       counts.redirected += 1
       counts.retries += redirect.retries
-    case (.failed(let failure), _):
+    case .failed(let failure):
       counts.failed += 1
       counts.retries += failure.retries
     }
   }
 
-  private func count(_ result: TransferResult) {
-    counts.retries += result.retries
-    if result.resumedFrom > 0 { counts.resumed += 1 }
-    counts.bytesReceived += result.bytesReceived - result.resumedFrom
-  }
-
   private func close(_ download: MergedDownload) {
     download.state = .closed
     downloads.removeValue(forKey: download.serial)
-    runningBySerial[download.serial] = nil
     byKey.update(download.mergeKey) { same in
       same?.removeAll { $0 === download }
       if same?.isEmpty == true { same = nil }
@@ -290,12 +256,10 @@ final class Downloader {
     flows.endWatching(download.serial)
   }
 
-  // MARK: Looking in
-
   /// What a download waits for. A transfer that the engine has not taken up yet has only waited for its turn.
   func phase(of download: MergedDownload) -> WaitingPhase {
     if let phase = download.transferPhase.known { return .transfer(phase) }
-    return .queue(running: activeCount, isHostHeld: scheduler.holdEnd(of: download.url.host) != nil)
+    return .queue(running: places.active, isHostHeld: scheduler.gate.holdEnd(of: download.url.host) != nil)
   }
 
   /// The least time that a download waits, because its host has asked to be left alone.
@@ -305,17 +269,14 @@ final class Downloader {
 
   /// How long a host is still left alone, as it has asked for; nil where it may be asked now.
   func pause(of host: String) -> Duration? {
-    scheduler.holdEnd(of: host).map { $0 - loop.now }.flatMap { $0 > .zero ? $0 : nil }
+    scheduler.gate.holdEnd(of: host).map { $0 - loop.now }.flatMap { $0 > .zero ? $0 : nil }
   }
 
-  /// What the transfers hold.
   var holdings: TransferHoldings { transfers.holdings }
   /// Roughly the bytes that the downloads hold besides the requests for them and their bodies.
   var heldBytes: Int { downloads.count * Self.bytesOfOne }
-  var activeCount: Int { scheduler.places.active }
-  var slowCount: Int { scheduler.places.slow }
+  var places: Places { scheduler.places }
   var queuedCount: Int { scheduler.queuedCount }
-  var peakActive: Int { scheduler.places.peak }
   var maxActive: Int { scheduler.settings.maxActive }
 }
 

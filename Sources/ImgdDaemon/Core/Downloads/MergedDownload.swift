@@ -34,8 +34,7 @@ final class MergedDownload {
   var mark: FleetPosition?
   /// When its transfer began; nil while it waits.
   var begunAt: Instant?
-  /// The tiers that it is kept out of, by a purge or by a later download that has brought its answer first; its picture
-  /// is delivered all the same.
+  /// The tiers that a purge or a later download keeps it out of; its picture is delivered all the same.
   private(set) var closedTiers: Set<Tier> = []
   /// The last purge that it was compared with and that was not about it.
   private(set) var checked: UInt64
@@ -49,7 +48,6 @@ final class MergedDownload {
 
   /// How it has ended, for those that have yet to be told.
   var settlement: Settlement?
-  /// The round in which the waiters are told what is new.
   var round = Round()
   /// The tags of all that have ever waited, each once.
   private(set) var tags: [String] = []
@@ -101,6 +99,9 @@ final class MergedDownload {
 
   var url: CanonicalURL { mergeKey.key.url }
 
+  /// The keys under which there may be an answer that its own replaces.
+  var keys: [CacheKey] { [mergeKey.key] + (confirming.map { [$0.key] } ?? []) }
+
   /// Whether its picture is kept nowhere.
   var isPurgedEverywhere: Bool { closedTiers.count == Tier.allCases.count }
 
@@ -120,7 +121,6 @@ final class MergedDownload {
   /// Keeps it out of all tiers: a later download has brought its picture first.
   func close() { closedTiers = Set(Tier.allCases) }
 
-  /// The waiters, in the order in which they joined.
   var waiters: [Waiter] { waiting.all }
 
   /// The wishes that hold for the picture: those of the waiters, or the last one of an orphan.
@@ -128,7 +128,6 @@ final class MergedDownload {
 
   var waiterCount: Int { waiting.count }
 
-  /// Whether any of them wants the picture kept.
   var isForKeeping: Bool { wishes.contains(where: \.isForKeeping) }
 
   /// Whether a confirmation names a version of the answer other than the stored one, or another target.
@@ -146,7 +145,6 @@ final class MergedDownload {
   /// The bytes that its body has or is announced to have.
   var size: Int { hasHeaders ? max(received, expected ?? 0) : 0 }
 
-  /// Adds a waiter, and returns its place.
   func add(_ waiter: Waiter) -> UInt64 {
     tags = EntryTags.union(tags, waiter.wish.tags)
     return waiting.append(waiter)
@@ -168,8 +166,7 @@ final class MergedDownload {
 
   /// Whether a request under `mode` may share this transfer.
   ///
-  /// A request for a fresh answer shares only transfers that were begun to get one; the others take any answer from the
-  /// network.
+  /// A request for a fresh answer shares only transfers that were begun to get one; others take any answer.
   func admits(_ mode: CacheMode) -> Bool {
     guard state != .closed, !isPurged else { return false }
     switch mode {
@@ -189,7 +186,6 @@ enum WaitingPhase {
   case decode
   case fleet
 
-  /// The name on the wire.
   private var name: String {
     switch self {
     case .disk: "disk"
@@ -200,7 +196,6 @@ enum WaitingPhase {
     }
   }
 
-  /// The error of a fetch whose time has run out in this phase.
   func timeout(of host: String, after limit: Duration) -> WireError {
     WireError(
       .timeout, complaint(about: host, after: limit),
@@ -221,8 +216,7 @@ enum WaitingPhase {
   }
 }
 
-/// The edge at which orders for pictures leave the core. Reports of what became of them come back
-/// as values, through `Core.receive`.
+/// The edge at which orders for pictures leave the core. Reports come back as values, through `Core.receive`.
 ///
 /// A test replaces it: behind it are a thread, libcurl and the network.
 protocol Transfers: AnyObject {
@@ -249,8 +243,7 @@ struct TransferReport: Sendable {
   /// Nil unless the event brings a body.
   let content: Content?
 
-  /// Recognises the picture. Called on the transfer loop, so that looking into a body of many
-  /// megabytes never delays a hit.
+  /// Recognises the picture, on the transfer loop: looking into many megabytes would delay hits.
   init(_ event: TransferEvent) {
     self.event = event
     serial =
@@ -269,7 +262,6 @@ struct TransferReport: Sendable {
   }
 }
 
-/// A picture as it was received, and the checksum of its bytes.
 struct ReceivedPicture: Sendable {
   let picture: PictureMeasures
   let checksum: BodyChecksum

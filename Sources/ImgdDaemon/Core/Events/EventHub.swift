@@ -12,7 +12,6 @@ final class EventHub {
 
   private let turns: Turns
   private var subscribers: [Subscriber] = []
-  /// The subscribers by the numbers of their connections.
   private var byClient: [UInt64: Subscriber] = [:]
   private var wanted: Topics = []
   private var log = EventLog()
@@ -26,17 +25,15 @@ final class EventHub {
   init(turns: Turns) { self.turns = turns }
 
   func subscribe(_ client: ReplyPlace, to topics: Topics) {
-    subscriber(for: client).extend(to: topics)
+    let known = byClient[client.number]
+    let subscriber = known ?? Subscriber(client, at: log)
+    if known == nil {
+      byClient[client.number] = subscriber
+      subscribers.append(subscriber)
+      client.beginHearing { subscriber.catchUp() }
+    }
+    subscriber.topics.formUnion(topics)
     wanted.formUnion(topics)
-  }
-
-  private func subscriber(for client: ReplyPlace) -> Subscriber {
-    if let known = byClient[client.number] { return known }
-    let subscriber = Subscriber(client, at: log)
-    byClient[client.number] = subscriber
-    subscribers.append(subscriber)
-    client.beginHearing { subscriber.catchUp() }
-    return subscriber
   }
 
   func unsubscribe(_ client: ReplyPlace) {
@@ -46,26 +43,25 @@ final class EventHub {
     wanted = subscribers.reduce(into: []) { $0.formUnion($1.topics) }
   }
 
-  // MARK: Events
-
-  /// Whether anybody listens to events of a topic.
   func hasSubscribers(to topic: Topics) -> Bool { wanted.rawValue & topic.rawValue != 0 }
 
-  func job(_ receipt: ReceiptID, url: String, _ state: FetchState) {
+  func job(_ receipt: ReceiptID, url: String, _ state: FetchState, _ more: (inout JSONWriter) -> Void = { _ in }) {
     tell(.jobs, "job") { event in
       event.field("receipt", receipt)
       event.field("url", url)
       event.field("state", state.rawValue)
+      more(&event)
     }
   }
 
   /// Tells how a fetch has ended: where its picture came from, or what went wrong.
   func job(_ receipt: ReceiptID, url: String, endedWith outcome: FetchOutcome) {
-    tell(.jobs, "job") { event in
-      event.field("receipt", receipt)
-      event.field("url", url)
-      event.field("state", outcome.state.rawValue)
-      event.field(ending: outcome)
+    job(receipt, url: url, outcome.state) { event in
+      if let source = outcome.source { event.field("source", source.rawValue) }
+      guard case .failure(let failure) = outcome else { return }
+      event.field("code", failure.error.code.rawValue)
+      let status = failure.error.details.first { $0.name == "status" }?.value.integer
+      if let status { event.field("status", Int(status)) }
     }
   }
 
@@ -79,15 +75,8 @@ final class EventHub {
     }
   }
 
-  /// Tells of a picture that a tier has taken in.
   func stored(_ image: CachedImage, bytes: Int, tier: Tier) {
-    tell(.cache, "cache") { event in
-      event.field("what", CacheChange.stored.rawValue)
-      event.field("tier", tier.rawValue)
-      event.field("entries", 1)
-      event.field("bytes", bytes)
-      event.field("url", image.url.text)
-    }
+    cache(.stored, entries: 1, bytes: bytes, tier: tier, url: image.url.text)
   }
 
   /// Tells of a purge that is in force, whether or not it found anything: copies of what it means may be elsewhere.
@@ -96,11 +85,9 @@ final class EventHub {
   }
 
   func cache(_ what: CacheChange, _ removal: Removal, tier: Tier = .memory) {
-    guard removal.entries > 0 else { return }
-    cache(what, entries: removal.entries, bytes: removal.bytes, tier: tier)
+    if removal.entries > 0 { purge(what, removal, tier: tier) }
   }
 
-  /// Tells what the disk tier has done by itself.
   func tell(_ news: DiskNews) {
     switch news {
     case .stored(let image, let bytes): stored(image, bytes: bytes, tier: .disk)
@@ -111,12 +98,13 @@ final class EventHub {
     }
   }
 
-  func cache(_ what: CacheChange, entries: Int, bytes: Int, tier: Tier = .memory) {
+  private func cache(_ what: CacheChange, entries: Int, bytes: Int, tier: Tier, url: String? = nil) {
     tell(.cache, "cache") { event in
       event.field("what", what.rawValue)
       event.field("tier", tier.rawValue)
       event.field("entries", entries)
       event.field("bytes", bytes)
+      if let url { event.field("url", url) }
     }
   }
 
@@ -181,16 +169,6 @@ final class EventHub {
   }
 }
 
-extension JSONWriter {
-  fileprivate mutating func field(ending outcome: FetchOutcome) {
-    if let source = outcome.source { field("source", source.rawValue) }
-    guard case .failure(let failure) = outcome else { return }
-    field("code", failure.error.code.rawValue)
-    let status = failure.error.details.first { $0.name == "status" }?.value.integer
-    if let status { field("status", Int(status)) }
-  }
-}
-
 enum CacheChange: String {
   case stored
   case evicted
@@ -200,11 +178,10 @@ enum CacheChange: String {
   case marked
 }
 
-/// One connection that hears events: of which topics, how many it has had, and how many it missed
-/// because it did not read.
+/// One connection that hears events, how many it has had, and how many it missed because it did not read.
 final class Subscriber {
   private let client: ReplyPlace
-  private(set) var topics: Topics = []
+  var topics: Topics = []
   private var sequence = 0
   private var lost = 0
   /// The number of the last event of the log that it has heard or missed.
@@ -217,10 +194,7 @@ final class Subscriber {
     tally = log.tally
   }
 
-  func extend(to more: Topics) { topics.formUnion(more) }
-
-  /// Sends an encoded event, without its end, under the next number; one that finds the client
-  /// behind is counted as lost.
+  /// Sends an encoded event, without its end, under the next number; for a client that is behind it is lost.
   func hear(_ event: [UInt8]) {
     guard client.isOpen else { return }
     guard !client.isFull else { return lost += 1 }
@@ -231,7 +205,6 @@ final class Subscriber {
     }
   }
 
-  /// Hears all that is new in the log.
   func hear(_ log: EventLog) {
     guard heard < log.last else { return }
     let (events, before) = log.events(after: heard)
@@ -257,7 +230,6 @@ final class Subscriber {
 struct EventLog {
   static let most = 1_024
 
-  /// How many events of each topic there have been.
   struct Tally {
     private var counts = [0, 0, 0, 0]
 
@@ -280,7 +252,6 @@ struct EventLog {
   }
 
   private var events = Fifo<Event>()
-  /// The number of the last event.
   private(set) var last: UInt64 = 0
   private(set) var tally = Tally()
 
@@ -298,6 +269,5 @@ struct EventLog {
     return (rest, rest.first?.before ?? tally)
   }
 
-  /// Drops all events, once everybody has heard them.
   mutating func empty() { events = Fifo() }
 }

@@ -2,23 +2,18 @@ import ImgdCache
 import ImgdSystem
 import ImgdWire
 
-/// The fetches of one connection: those that it waits for, those that were begun on it, and its
-/// slots.
+/// The fetches of one connection: those that it waits for, those that were begun on it, and its slots.
 final class ClientFetches {
   /// The fetches that are answered on this connection, and end with it unless they are detached.
   private var waiting = JobRoll() { didSet { client.awaited = waiting.count } }
   /// How many were begun here and have not ended, including detached ones.
   private var begun = 0
-  private(set) var slots = Slots()
+  var slots = Slots()
   private let client: ReplyPlace
 
   init(of client: ReplyPlace) { self.client = client }
 
-  /// Whether one more may begin, in a slot of that name.
   func hasRoom(inSlot slot: String?, limit: Int) -> Bool { begun < limit && slots.hasRoom(for: slot, limit: limit) }
-
-  /// The fetches that run in a slot.
-  func running(inSlot name: String) -> JobRoll { slots[name]?.running ?? JobRoll() }
 
   func begin(_ job: FetchJob, limit: Int) {
     waiting.add(job)
@@ -34,14 +29,10 @@ final class ClientFetches {
     if let slot = job.slot { slots.remove(job, endedAs: state, from: slot) }
   }
 
-  /// Hands out all fetches that wait, and forgets them.
   func takeWaiting() -> JobRoll {
     defer { waiting = JobRoll() }
     return waiting
   }
-
-  /// Hands out the fetches of a slot that shows something else from now on.
-  func takeRunning(inSlot name: String) -> JobRoll { slots.takeRunning(in: name) }
 }
 
 /// A connection's named targets, each showing one thing at a time, like an image view.
@@ -52,18 +43,12 @@ struct Slots {
     let receipt: ReceiptID
     /// The state in which that fetch ended; nil while it is under way.
     var end: FetchState?
-    /// The fetches that fill it: more than one when the same thing was asked for again in the
-    /// meantime.
+    /// The fetches that fill it: more than one when the same thing was asked for again in the meantime.
     var running = JobRoll()
     /// The last one of them.
     var newest: FetchJob?
 
     var state: FetchState { end ?? newest?.state ?? .done }
-
-    mutating func takeRunning() -> JobRoll {
-      defer { running = JobRoll() }
-      return running
-    }
   }
 
   private(set) var all: [String: Slot] = [:]
@@ -72,7 +57,6 @@ struct Slots {
 
   subscript(name: String) -> Slot? { all[name] }
 
-  /// Whether a request asks for what the slot is fetching already.
   func isFetching(_ mergeKey: MergeKey, _ request: FetchRequest, in name: String) -> Bool {
     guard let first = all[name]?.running.oldest else { return false }
     return first.requested == mergeKey && first.request.hasSameOptions(as: request)
@@ -88,8 +72,7 @@ struct Slots {
     all[name] = Slot(url: job.url.text, receipt: job.receipt, running: running, newest: job)
   }
 
-  /// Whether a request may name its slot: one that is there already, or a new one for which there
-  /// is room.
+  /// Whether a request may name its slot: one that is there already, or a new one for which there is room.
   func hasRoom(for name: String?, limit: Int) -> Bool {
     guard let name else { return true }
     return all[name] != nil || all.count < limit || !idle.isEmpty
@@ -103,8 +86,10 @@ struct Slots {
     all[name]?.newest = nil
   }
 
-  /// Hands out the fetches of a slot, which has none afterwards.
-  mutating func takeRunning(in name: String) -> JobRoll { all[name]?.takeRunning() ?? JobRoll() }
+  mutating func takeRunning(in name: String) -> JobRoll {
+    defer { all[name]?.running = JobRoll() }
+    return all[name]?.running ?? JobRoll()
+  }
 }
 
 extension FetchRequest {
@@ -117,11 +102,9 @@ extension FetchRequest {
 
 // What requests under way hold, and whose they are.
 //
-// A request counts from the moment it is accepted to its end, even when it is detached and its connection has gone. It
-// counts with its bytes: ten thousand small ones are nothing, ten thousand with header fields of 60 KB are half a
-// gigabyte. A user may have a share of the limits for all users together (`Access`).
+// A request counts with its bytes until it ends, even when its connection has gone: ten thousand with header fields
+// of 60 KB are half a gigabyte. A user may have a share of the limits for all users together (`Access`).
 
-/// The requests under way, by connection and by user.
 final class RequestShares {
   struct Holding {
     var requests = 0
@@ -139,10 +122,7 @@ final class RequestShares {
     heap = FreedMemory(loop: loop)
   }
 
-  /// Whether nothing is remembered about anybody.
   var isEmpty: Bool { users.isEmpty && bytes.isEmpty }
-
-  // MARK: Beginning and ending
 
   func hold(_ job: FetchJob) { change(job, by: 1) }
 
@@ -156,12 +136,9 @@ final class RequestShares {
     user.requests += sign
     user.bytes += weight
     users[job.uid] = user.requests > 0 ? user : nil
-    let held = bytes[job.claimant, default: 0] + weight
-    bytes[job.claimant] = held > 0 ? held : nil
+    bytes.countDown(job.claimant, by: -weight)
     heap.note(held: total.bytes)
   }
-
-  // MARK: Limits
 
   /// Why a request that brings `weight` bytes is not accepted; nil if it is.
   func refusal(of weight: Int, from claimant: Claimant, _ limits: WireLimits) -> WireError? {
@@ -188,8 +165,7 @@ final class RequestShares {
 }
 
 extension FetchRequest {
-  /// Roughly the bytes that the request holds while it is under way: its texts, some of them twice, and what the daemon
-  /// keeps with each.
+  /// Roughly the bytes that the request holds while it is under way, with what the daemon keeps beside it.
   var weight: Int {
     var sum = 512 + 2 * url.utf8.count + (identifier?.utf8.count ?? 0)
     guard hasExtras else { return sum }

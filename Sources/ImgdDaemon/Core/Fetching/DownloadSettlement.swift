@@ -26,7 +26,7 @@ final class DownloadSettlement: FetchPart {
   {
     defer { fleet.giveUp(download) }
     download.check(against: pictures.purges)
-    if outcome.isOfHost { pictures.answers.forgetUnknownName(download.mergeKey.key) }
+    if outcome.isOfHost { pictures.answers.unknownNames.forget(download.mergeKey.key) }
     return switch (outcome, content) {
     case (.received(let result), .success(let picture)): .ended(received(result, picture, download))
     case (.received(let result), .failure(let reason)):
@@ -50,7 +50,7 @@ final class DownloadSettlement: FetchPart {
     guard accepted.contains(where: { $0.rawValue == picture.format.name }) else {
       return .failure(FetchFailure(error: .unsupported(picture, accepted: accepted)))
     }
-    let freshness = freshness(of: headers, status: head.status, for: key, download)
+    let freshness = freshness(of: headers, status: head.status, ttl: ttl(of: download), for: key, download)
     let image = CachedImage.make(
       key: key, body: ImageBody(result.payload, facts: ImageFacts(picture), checksum: received.checksum),
       answer: ImageAnswer(
@@ -71,7 +71,7 @@ final class DownloadSettlement: FetchPart {
     let key = download.mergeKey.key(keeping: headers)
     let freshness =
       stored.isPicture
-      ? freshness(of: headers, status: response.status, for: key, download)
+      ? freshness(of: headers, status: response.status, ttl: ttl(of: download), for: key, download)
       : answerFreshness(of: headers, status: response.status, response.redirectTarget, for: key, download)
     let image = stored.renewed(
       under: key,
@@ -94,36 +94,24 @@ final class DownloadSettlement: FetchPart {
     return .ended(.failure(FetchFailure(remembered: answer, at: loop.now)))
   }
 
-  private func freshness(of headers: HeaderList, status: Int, for key: CacheKey, _ download: MergedDownload)
-    -> Freshness
-  {
-    freshness(of: headers, status: status, ttl: ttl(of: download), silence: nil, for: key, download)
-  }
-
   private func freshness(
-    of headers: HeaderList, status: Int, ttl: Duration?, silence: Duration?, for key: CacheKey,
+    of headers: HeaderList, status: Int, ttl: Duration?, silence: Duration? = nil, for key: CacheKey,
     _ download: MergedDownload
   ) -> Freshness {
-    Freshness(
+    // The answer may have been made when the exchange began. HTTP counts whole seconds.
+    let delay = download.begunAt.map { (loop.now - $0).components.seconds } ?? 0
+    return Freshness(
       status: status, headers: headers, rules: FreshnessRules(settings.http),
       terms: FreshnessTerms(
         ttl: ttl, silence: silence, isScoped: key.scope != nil,
         isOpenedByCredentials: !download.mergeKey.credentialNames.isEmpty), receivedAt: fleet.wallSeconds,
-      delay: delay(of: download))
+      delay: .seconds(delay))
   }
 
-  /// The moment at which what has just arrived is stored.
   private var moment: StoredMoment { StoredMoment(loop.now, wall: WallClock.seconds) }
 
   private func ttl(of download: MergedDownload) -> Duration? {
     download.wishes.compactMap(\.ttl).min().map { .seconds($0) }
-  }
-
-  /// The time that the exchange took, in whole seconds as HTTP counts them: the answer may have
-  /// been made at its beginning.
-  private func delay(of download: MergedDownload) -> Duration {
-    guard let begunAt = download.begunAt else { return .zero }
-    return .seconds((loop.now - begunAt).components.seconds)
   }
 
   /// Keeps a picture where any waiter wants it kept, or, for an orphan, where its last waiter wanted it.
@@ -133,21 +121,15 @@ final class DownloadSettlement: FetchPart {
     let wanted = download.wishes.reduce(into: Set<Tier>()) { $0.formUnion($1.tiers) }
     let tiers = Set(Tier.allCases).subtracting(download.closedTiers)
     pictures.keep(image, wanted: wanted, in: tiers)
-    removeReplaced(by: image, of: download)
+    // Where it replaces something under another key, the origin has begun or ceased to let everybody have it.
+    for key in download.keys where key != image.key { _ = pictures.remove(key, olderThan: download.serial) }
     fleet.keep(image, of: download)
-  }
-
-  /// Removes what an answer replaces under a key other than its own: the origin has begun or ceased to let everybody
-  /// have it.
-  private func removeReplaced(by image: CachedImage, of download: MergedDownload) {
-    let others: [CacheKey?] = [download.mergeKey.key, download.confirming?.key]
-    for case let other? in others where other != image.key { _ = pictures.remove(other, olderThan: download.serial) }
   }
 
   // MARK: No picture
 
   private func redirected(_ redirect: TransferRedirect, _ download: MergedDownload) -> Redirect {
-    let hop = Redirect(redirect)
+    let hop = Redirect(target: redirect.target, isFromPublicAddress: redirect.isFromPublicAddress)
     remember(redirect.head, hop, of: download)
     return hop
   }
@@ -158,7 +140,11 @@ final class DownloadSettlement: FetchPart {
       forget(download)
       if mayRemember(download) { removeAnswers(to: download) }
     }
-    if cause.kind == .dns { noteUnknownName(failure, of: download) }
+    let rule = settings.http.negativeFreshness
+    if cause.kind == .dns, rule > .zero, !download.isPurged, download.mergeKey.headers.isEmpty, download.isForKeeping {
+      pictures.answers.unknownNames.note(
+        failure, for: download.mergeKey.key, lasting: min(rule, Self.longestUnknownName), at: loop.now)
+    }
     if let head = cause.head, cause.isAnswer { remember(head, nil, of: download) }
     return .failure(failure)
   }
@@ -220,11 +206,8 @@ final class DownloadSettlement: FetchPart {
     return pictures.remove(confirmed, olderThan: download.serial) || wasThere
   }
 
-  /// Forgets the answers that this one replaces.
   private func removeAnswers(to download: MergedDownload) {
-    for key in [download.mergeKey.key, download.confirming?.key].compactMap(\.self) {
-      pictures.answers.remove(key, olderThan: download.serial)
-    }
+    for key in download.keys { pictures.answers.remove(key, olderThan: download.serial) }
   }
 
   /// Whether the answer may be remembered: one to a condition of the client's own may be right for nobody else.
@@ -241,12 +224,6 @@ final class DownloadSettlement: FetchPart {
     return freshness(
       of: headers, status: status, ttl: target == nil ? nil : ttl(of: download), silence: silence, for: key, download)
   }
-
-  private func noteUnknownName(_ failure: FetchFailure, of download: MergedDownload) {
-    let rule = settings.http.negativeFreshness
-    guard rule > .zero, !download.isPurged, download.mergeKey.headers.isEmpty, download.isForKeeping else { return }
-    pictures.answers.noteUnknownName(failure, for: download.mergeKey.key, lasting: min(rule, Self.longestUnknownName))
-  }
 }
 
 extension TransferOutcome {
@@ -257,12 +234,6 @@ extension TransferOutcome {
 extension TransferFailure {
   /// Whether it is a whole answer whose status says that no picture comes with it.
   fileprivate var isAnswer: Bool { kind == .httpStatus || kind == .emptyBody && (status == 204 || status == 205) }
-}
-
-extension Redirect {
-  fileprivate init(_ redirect: TransferRedirect) {
-    self.init(target: redirect.target, isFromPublicAddress: redirect.isFromPublicAddress)
-  }
 }
 
 extension ImageFacts {

@@ -21,8 +21,6 @@ final class FetchAnswers {
 
   func apply(_ settings: Configuration) { maxInline = settings.control.maxInline }
 
-  // MARK: Terminal lines
-
   /// Writes the terminal line; `path` is given where it is known already.
   func write(_ outcome: FetchOutcome, to recipient: Recipient, path: PictureLine.Path? = nil) {
     switch outcome {
@@ -40,21 +38,20 @@ final class FetchAnswers {
     if client.isFull, recipient.delivery.bringsBytes {
       return client.postpone { [unowned self] in deliver(delivered, to: recipient) }
     }
-    switch recipient.delivery {
-    case .path, .inline, .fd: if delivered.image.isPixels { return refuse(recipient, .keptAsPixels) }
-    case .pixels, .none: break
-    }
+    let image = delivered.image
+    if image.isPixels, [.path, .inline, .fd].contains(recipient.delivery) { return refuse(recipient, .keptAsPixels) }
     switch recipient.delivery {
     case .path: deliverPath(of: delivered, to: recipient, path: path)
     case .none: write(delivered, to: recipient)
-    case .inline: deliverInline(delivered, to: recipient)
+    case .inline:
+      guard mayBeInline(image) else { return refuse(recipient, .tooLargeInline(image.byteCount, limit: maxInline)) }
+      write(delivered, to: recipient, content: .inline(image.payload))
     case .fd: deliverDescriptor(of: delivered, to: recipient)
     case .pixels: deliverPixels(of: delivered, to: recipient)
     }
   }
 
-  /// A job waits for its file before it ends; a client that collects its outcome later may find
-  /// the file gone, and waits until there is one again.
+  /// A client that collects an outcome later may find the file gone, and waits until there is one again.
   private func deliverPath(of delivered: DeliveredImage, to recipient: Recipient, path: PictureLine.Path?) {
     let client = recipient.client
     if let path { return write(delivered, to: recipient, path: path) }
@@ -64,14 +61,7 @@ final class FetchAnswers {
     ) { [unowned self] path in client.resume(ticket) { write(delivered, to: recipient, path: path) } }
   }
 
-  /// Whether a picture is small enough to be delivered inside a line.
   func mayBeInline(_ image: CachedImage) -> Bool { image.byteCount <= maxInline }
-
-  private func deliverInline(_ delivered: DeliveredImage, to recipient: Recipient) {
-    let image = delivered.image
-    guard mayBeInline(image) else { return refuse(recipient, .tooLargeInline(image.byteCount, limit: maxInline)) }
-    write(delivered, to: recipient, content: .inline(image.payload))
-  }
 
   private func deliverDescriptor(
     of delivered: DeliveredImage, to recipient: Recipient, as content: PictureLine.Content? = nil
@@ -83,8 +73,7 @@ final class FetchAnswers {
     } catch { refuse(recipient, .noDescriptor(error)) }
   }
 
-  /// A job has its pixels made before it ends; a client that collects its outcome may want them of a
-  /// picture that was kept as a file.
+  /// A client that collects an outcome may want the pixels of a picture that was kept as a file.
   private func deliverPixels(of delivered: DeliveredImage, to recipient: Recipient) {
     if delivered.image.isPixels { return deliverDescriptor(of: delivered, to: recipient, as: .pixels) }
     let client = recipient.client
@@ -122,8 +111,6 @@ final class FetchAnswers {
       after: (loop.moment - recipient.startedAt).nanoseconds)
   }
 
-  // MARK: Lines before that
-
   /// Writes the line of a request that does not wait.
   func acknowledge(_ job: FetchJob, as state: FetchState) {
     job.client?.reply(id: job.id) { line in
@@ -133,8 +120,7 @@ final class FetchAnswers {
     }
   }
 
-  /// Tells the client that the fetch is queued or started, if it wants to hear that; `pause` is how long its host is
-  /// left alone.
+  /// Tells that the fetch is queued or started, where that is wanted; its host is left alone for `pause`.
   func tell(_ event: StaticString, of job: FetchJob, after pause: Duration? = nil) {
     guard job.request.events else { return }
     job.client?.write { line in
@@ -195,11 +181,10 @@ extension Recipient {
   }
 }
 
-// The last steps before a picture is answered in the form that the fetch wants: its placeholder, the rendition, and a
-// file where a path is wanted.
+// The last steps before a picture is answered: its placeholder, the wanted form, and a file for a path.
 
 final class FormPreparation {
-  private let renditions: Renditions
+  let renditions: Renditions
   private let pictures: PictureTiers
   private let answers: FetchAnswers
   private let loop: EventLoop
@@ -227,9 +212,6 @@ final class FormPreparation {
     }
   }
 
-  /// Lets go of a form that a job has waited for.
-  func abandon(_ place: RenditionWork.Place) { renditions.leave(place) }
-
   private func render(_ delivered: DeliveredImage, for job: FetchJob, then: @escaping Done) {
     guard let rendition = job.rendition, !delivered.isMade, rendition.isNeeded(for: delivered.image.facts) else {
       return store(delivered, for: job, then: then)
@@ -248,12 +230,9 @@ final class FormPreparation {
   }
 
   private func order(for rendition: Rendition, of image: CachedImage, _ job: FetchJob) -> Renditions.Order {
-    var tiers: Set<Tier> = []
-    if job.request.keepsInMemory { tiers.insert(.memory) }
-    if job.request.keepsOnDisk { tiers.insert(.disk) }
-    return Renditions.Order(
-      rendition: rendition, original: image, claim: DecodeClaim(of: job.request, by: job.claimant), tiers: tiers,
-      countsAsUse: job.mode.counts)
+    Renditions.Order(
+      rendition: rendition, original: image, claim: DecodeClaim(of: job.request, by: job.claimant),
+      tiers: job.request.tiers, countsAsUse: job.mode.counts)
   }
 
   /// Notes what a job waits for, unless it has come at once.
@@ -278,14 +257,11 @@ final class FormPreparation {
 extension DeliveredImage {
   /// The rendition in place of its original, with what the answer says about the original.
   fileprivate func made(_ made: Renditions.Made, at now: Instant) -> DeliveredImage {
-    var delivered = DeliveredImage(image: made.image, source: source)
+    var delivered = self
+    delivered.image = made.image
     if source == .memory || source == .disk, let from = made.source { delivered.source = from }
-    delivered.isCoalesced = isCoalesced
-    delivered.isStale = isStale
-    delivered.finalURL = finalURL
     delivered.isMade = true
     delivered.originalAge = ShownAge(image, at: now)
-    delivered.placeholder = placeholder
     return delivered
   }
 }
@@ -312,14 +288,12 @@ enum FetchLog {
   }
 
   private static func note(_ url: String, _ result: String, after nanoseconds: Int64) {
-    Log.debug(.fetch) { "fetch \(withoutQuery(url)): \(result), \(time(nanoseconds))" }
-  }
-
-  /// The query of a signed URL is a secret.
-  private static func withoutQuery(_ url: String) -> Substring { url.prefix { $0 != "?" && $0 != "#" } }
-
-  private static func time(_ nanoseconds: Int64) -> String {
-    let microseconds = nanoseconds / 1_000
-    return microseconds < 10_000 ? "\(microseconds) us" : "\(microseconds / 1_000) ms"
+    Log.debug(.fetch) {
+      let microseconds = nanoseconds / 1_000
+      let time = microseconds < 10_000 ? "\(microseconds) us" : "\(microseconds / 1_000) ms"
+      // The query of a signed URL is a secret.
+      let withoutQuery = url.prefix { $0 != "?" && $0 != "#" }
+      return "fetch \(withoutQuery): \(result), \(time)"
+    }
   }
 }

@@ -12,7 +12,7 @@ final class FetchJob {
   /// A `wait` command that waits for the outcome.
   struct Collector {
     let client: ReplyPlace
-    let ticket: StandingCommands.Ticket
+    let ticket: ReplyPlace.Ticket
     let id: RequestID
     /// Replaces the delivery that the fetch asked for.
     let delivery: Delivery?
@@ -24,7 +24,6 @@ final class FetchJob {
   enum Wait {
     /// A look at the disk; also the state of a job that waits for nothing.
     case disk
-    /// A look at the fleet's server.
     case fleet(FleetLookups.Place)
     case download(Downloader.Place)
     /// The picture is there, and another form of it is being made.
@@ -38,11 +37,9 @@ final class FetchJob {
   var number: UInt64 = 0
   let id: RequestID
   let request: FetchRequest
-  /// The URL of the request.
   let url: CanonicalURL
   /// The identity of the request, before any redirect.
   let requested: MergeKey
-  /// Decides what becomes of it.
   var machine: FetchMachine
   let uid: UInt32
   let slot: String?
@@ -67,7 +64,6 @@ final class FetchJob {
 
   /// The claimant for whom it waits, and in whose turn its transfer starts.
   var claimant: Claimant
-  /// The bytes for which it counts.
   let weight: Int
   var waitingFor = Wait.disk
   /// The form in which it wants the picture; nil for the picture as it comes.
@@ -99,11 +95,9 @@ final class FetchJob {
     self.allowance = allowance
   }
 
-  /// Where redirects have led it.
   var route: FetchRoute { machine.route }
   /// The identity of its present hop.
   var mergeKey: MergeKey { machine.route.mergeKey }
-  /// How it looks at what is cached.
   var mode: CacheMode { machine.mode }
 
   /// What it wants at its present hop.
@@ -113,11 +107,6 @@ final class FetchJob {
       isRedirected: route.finalURL != nil)
   }
 
-  var priority: Priority { request.priority }
-
-  /// Each tag once, in no particular order.
-  var tags: Set<String> { Set(request.tags) }
-
   var state: FetchState {
     switch waitingFor {
     case .disk, .fleet: .queued
@@ -126,11 +115,9 @@ final class FetchJob {
     }
   }
 
-  /// The transfer that it waits for.
   var download: MergedDownload? { if case .download(let place) = waitingFor { place.download } else { nil } }
 
-  /// An outcome as this job sees it: with the stale picture that may stand in for it, its own limit, and whether it
-  /// joined another's transfer.
+  /// An outcome as this job sees it: its stale stand-in, its own limit, and whether it joined another's transfer.
   func own(_ outcome: FetchOutcome, at now: Instant) -> FetchOutcome {
     switch standingIn(for: outcome, at: now) {
     case .image(var delivered):
@@ -155,14 +142,12 @@ final class FetchJob {
     return FetchOutcome(stored: fallback, under: mergeKey, at: now)
   }
 
-  /// Whether a picture that was found has to be decoded for it.
   func needsDecoder(for found: DeliveredImage) -> Bool {
     if found.isMade { return false }
     if request.describe, found.image.description.isEmpty { return true }
     return rendition?.isNeeded(for: found.image.facts) ?? false
   }
 
-  /// Whether any waiting client wants a path.
   var wantsPath: Bool {
     (client != nil && request.delivery == .path) || collectors.contains { ($0.delivery ?? request.delivery) == .path }
   }
@@ -185,25 +170,19 @@ extension JobRoll {
 
 /// Every live receipt, and the last ones that have ended.
 struct JobRegistry {
-  /// Receipts remembered as finished after their line was written, so that a late `cancel` can say
-  /// so; older ones are `unknown`.
+  /// Receipts remembered as finished, so that a late `cancel` can say so; older ones are `unknown`.
   private static let rememberedEnds = 1_000
 
   private var live = SteadyDictionary<ReceiptID, FetchJob>()
-  /// The live fetches in the order in which they came.
   private(set) var roll = JobRoll()
-  /// The live fetches by tag.
   private var tagged = SteadyDictionary<String, JobRoll>()
   private var lastNumber: UInt64 = 0
   /// The receipts that have ended, and the users who had them: until it is forgotten, a receipt belongs to its user.
   private var ended: [ReceiptID: UInt32] = [:]
-  private var endedInOrder: [ReceiptID] = []
-  private var oldestEnd = 0
+  private var endedInOrder = Fifo<ReceiptID>()
 
   var count: Int { live.count }
   subscript(receipt: ReceiptID) -> FetchJob? { live[receipt] }
-
-  func hasEnded(_ receipt: ReceiptID) -> Bool { ended[receipt] != nil }
 
   /// The user whose fetch had the receipt, as far as that is remembered.
   func formerOwner(of receipt: ReceiptID) -> UInt32? { ended[receipt] }
@@ -213,7 +192,7 @@ struct JobRegistry {
     job.number = lastNumber
     live[job.receipt] = job
     roll.add(job)
-    for tag in job.tags {
+    for tag in Set(job.request.tags) {
       tagged.update(tag) { roll in
         if roll == nil { roll = JobRoll() }
         roll?.add(job)
@@ -227,36 +206,24 @@ struct JobRegistry {
     return tagged[tag] ?? JobRoll()
   }
 
-  private mutating func removeTags(of job: FetchJob) {
-    for tag in job.tags {
+  mutating func remove(_ job: FetchJob) {
+    guard live.removeValue(forKey: job.receipt) != nil else { return }
+    roll.remove(job)
+    for tag in Set(job.request.tags) {
       tagged.update(tag) { roll in
         roll?.remove(job)
         if roll?.isEmpty == true { roll = nil }
       }
     }
-  }
-
-  mutating func remove(_ job: FetchJob) {
-    guard live.removeValue(forKey: job.receipt) != nil else { return }
-    roll.remove(job)
-    removeTags(of: job)
-    rememberEnd(of: job.receipt, by: job.uid)
-  }
-
-  /// Keeps the newest ends in a ring.
-  private mutating func rememberEnd(of receipt: ReceiptID, by uid: UInt32) {
-    guard ended.updateValue(uid, forKey: receipt) == nil else { return }
-    guard endedInOrder.count == Self.rememberedEnds else { return endedInOrder.append(receipt) }
-    ended[endedInOrder[oldestEnd]] = nil
-    endedInOrder[oldestEnd] = receipt
-    oldestEnd = (oldestEnd + 1) % Self.rememberedEnds
+    guard ended.updateValue(job.uid, forKey: job.receipt) == nil else { return }
+    endedInOrder.append(job.receipt)
+    if endedInOrder.count > Self.rememberedEnds, let oldest = endedInOrder.popFirst() { ended[oldest] = nil }
   }
 }
 
 /// Receipts for requests that bring none: random UUIDs, made in batches.
 ///
-/// They come from libcrypto's generator, which the kernel seeds, and which takes a twentieth of the time
-/// that the kernel's own does.
+/// They come from libcrypto's generator, which takes a twentieth of the time that the kernel's own does.
 struct ReceiptSource {
   private static let batch = 256
 
@@ -296,7 +263,6 @@ final class MassEnding {
   private let newest: UInt64
   private var position: UInt64 = 0
   private var endsRunning = false
-  /// How many it has ended.
   private(set) var count = 0
 
   init(

@@ -1,7 +1,6 @@
 // Every fetch that waits for something, from the moment it is accepted to its one terminal line.
 //
-// However a fetch ends, it ends in `end`, once: that takes it out of every table, writes its line,
-// and serves the clients that collect its outcome.
+// However a fetch ends, it ends in `end`, once: there it leaves every table, and its lines are written.
 
 import Glibc
 import ImgdCache
@@ -9,7 +8,6 @@ import ImgdSystem
 import ImgdTransfer
 import ImgdWire
 
-/// The fetches under way, and the outcomes that are kept for `wait`.
 final class FetchJobs: FetchPart {
   /// How many fetches of a slot are ended at once.
   private static let endedAtOnce = 16
@@ -17,7 +15,6 @@ final class FetchJobs: FetchPart {
   let ground: FetchGround
   private var registry = JobRegistry()
   private var outcomes: KeptOutcomes
-  /// The fetches of each connection, by its number.
   private var byClient: [UInt64: ClientFetches] = [:]
   let shares: RequestShares
   private var whenDrained: (() -> Void)?
@@ -31,10 +28,7 @@ final class FetchJobs: FetchPart {
 
   func apply(_ settings: Configuration) { outcomes.mostBytes = settings.memory.capacity / 4 }
 
-  // MARK: Looking in
-
   var count: Int { registry.count }
-  /// The number of the newest fetch.
   var newest: UInt64 { registry.roll.newest }
 
   subscript(receipt: ReceiptID) -> FetchJob? { registry[receipt] }
@@ -46,8 +40,7 @@ final class FetchJobs: FetchPart {
 
   func isLive(_ job: FetchJob) -> Bool { registry[job.receipt] === job }
 
-  /// Refuses a receipt that is in use, or that is another user's: what is kept under it must not be
-  /// lost because somebody else has learnt it.
+  /// Refuses a receipt that is in use, or another user's: those who learn of it must not destroy what it stands for.
   func checkIsFree(_ receipt: ReceiptID, for uid: UInt32) throws(WireError) {
     guard registry[receipt] == nil else { throw .duplicate(receipt) }
     let owner = outcome(of: receipt)?.job.uid ?? registry.formerOwner(of: receipt)
@@ -61,21 +54,18 @@ final class FetchJobs: FetchPart {
       && (outcomes.isEmpty || outcome(of: receipt) == nil)
   }
 
-  /// Whether a fetch with that receipt is known to be over.
-  func hasEnded(_ receipt: ReceiptID) -> Bool { registry.hasEnded(receipt) || outcome(of: receipt) != nil }
+  func hasEnded(_ receipt: ReceiptID) -> Bool {
+    registry.formerOwner(of: receipt) != nil || outcome(of: receipt) != nil
+  }
 
   /// The outcome that is kept of a fetch that has ended, for `wait`.
   func outcome(of receipt: ReceiptID) -> KeptOutcomes.Kept? { outcomes.find(receipt, at: loop.now) }
 
-  /// The bytes that kept outcomes hold.
   var keptBytes: Int { outcomes.bytes }
 
   /// The fetches of a connection; nil where it has begun none.
   func fetches(of client: ReplyPlace) -> ClientFetches? { byClient[client.number] }
 
-  // MARK: Beginning
-
-  /// Whether a connection may begin one more fetch, in a slot of that name.
   func hasRoom(on client: ReplyPlace, inSlot slot: String?) -> Bool {
     fetches(of: client)?.hasRoom(inSlot: slot, limit: client.limits.receipts) ?? true
   }
@@ -90,8 +80,7 @@ final class FetchJobs: FetchPart {
 
   func begin(_ job: FetchJob, on client: ReplyPlace) {
     outcomes.drop(job.receipt)
-    registry.add(job)
-    shares.hold(job)
+    begin(job)
     guard client.isOpen else { return }
     let fetches = byClient[client.number] ?? ClientFetches(of: client)
     byClient[client.number] = fetches
@@ -145,7 +134,7 @@ final class FetchJobs: FetchPart {
       guard downloader.leave(place) else { return }
       fleet.giveUp(place.download)
       downloader.onPlaces()
-    case .decoder(let place): preparation.abandon(place)
+    case .decoder(let place): preparation.renditions.leave(place)
     }
   }
 
@@ -168,10 +157,9 @@ final class FetchJobs: FetchPart {
     end(job, .failure(FetchFailure(error: .cancelled(supersededBy: receipt))))
   }
 
-  /// Cancels the fetches in a slot that shows something else from now on, in parts if there are
-  /// many; the client's next request waits until that is done.
+  /// Cancels the fetches in a slot that shows something else from now on; the client's next request waits for that.
   func supersede(_ slot: String, of client: ReplyPlace, by receipt: ReceiptID?, then: @escaping () -> Void) {
-    let running = fetches(of: client)?.takeRunning(inSlot: slot) ?? JobRoll()
+    let running = fetches(of: client)?.slots.takeRunning(in: slot) ?? JobRoll()
     let ending = MassEnding(running) { [unowned self] in cancel($0, supersededBy: receipt) }
     guard running.count > Self.endedAtOnce else {
       ending.endAll()
@@ -245,8 +233,7 @@ struct KeptOutcomes {
 
   private var kept: [ReceiptID: Kept] = [:]
   /// In the order in which they ended; where a receipt was used again, its earlier jobs are void.
-  private var inOrder: [FetchJob] = []
-  private var head = 0
+  private var inOrder = Fifo<FetchJob>()
   private(set) var bytes = 0
   var isEmpty: Bool { kept.isEmpty }
   private var users: [UInt32: KeptOfUser] = [:]
@@ -261,12 +248,18 @@ struct KeptOutcomes {
 
   mutating func keep(_ outcome: FetchOutcome, of job: FetchJob, at now: Instant) {
     drop(job.receipt)
-    let outcome = outcome.withoutReserve
+    var outcome = outcome
+    // What may be kept for minutes must not hold one of the last descriptors.
+    if case .image(let delivered) = outcome, delivered.image.takesReserve {
+      outcome = .failure(FetchFailure(error: .noDescriptor(SystemFailure("memfd_create", errno: EMFILE))))
+    }
     let cost = outcome.cost + job.cost
     kept[job.receipt] = Kept(job: job, outcome: outcome, endedAt: now, cost: cost)
     inOrder.append(job)
     bytes += cost
-    users[job.uid, default: KeptOfUser()].add(job, cost: cost)
+    users[job.uid, default: KeptOfUser()].count += 1
+    users[job.uid]?.bytes += cost
+    users[job.uid]?.inOrder.append(job)
     dropBeyondShare(of: job.uid)
     dropBeyondLimits(at: now)
   }
@@ -292,25 +285,31 @@ struct KeptOutcomes {
     while let user = users[uid], user.count > most || (user.bytes > mostBytes && user.count > 1),
       let oldest = users[uid]?.inOrder.popFirst()
     {
-      if kept[oldest.receipt]?.job === oldest { drop(oldest.receipt) }
+      if isKept(oldest) { drop(oldest.receipt) }
     }
-    guard let user = users[uid], user.inOrder.count > 2 * Self.mostKept else { return }
-    var tidied = Fifo<FetchJob>()
-    for job in user.inOrder.all where kept[job.receipt]?.job === job { tidied.append(job) }
-    users[uid]?.inOrder = tidied
+    guard let inOrder = users[uid]?.inOrder, inOrder.count > 2 * Self.mostKept else { return }
+    let left = tidied(inOrder)
+    users[uid]?.inOrder = left
   }
 
   private mutating func dropBeyondLimits(at now: Instant) {
-    while head < inOrder.count {
-      if let oldest = kept[inOrder[head].receipt], oldest.job === inOrder[head] {
+    while let job = inOrder.first {
+      if let oldest = kept[job.receipt], oldest.job === job {
         guard isBeyondLimits(oldest, at: now) else { break }
-        drop(oldest.job.receipt)
+        drop(job.receipt)
       }
-      head += 1
+      _ = inOrder.popFirst()
     }
-    guard inOrder.count > 2 * Self.mostKept else { return }
-    inOrder = inOrder[head...].filter { kept[$0.receipt]?.job === $0 }
-    head = 0
+    if inOrder.count > 2 * Self.mostKept { inOrder = tidied(inOrder) }
+  }
+
+  private func isKept(_ job: FetchJob) -> Bool { kept[job.receipt]?.job === job }
+
+  /// The jobs without those that are gone.
+  private func tidied(_ jobs: Fifo<FetchJob>) -> Fifo<FetchJob> {
+    var tidied = Fifo<FetchJob>()
+    for job in jobs.all where isKept(job) { tidied.append(job) }
+    return tidied
   }
 
   private func isBeyondLimits(_ oldest: Kept, at now: Instant) -> Bool {
@@ -329,24 +328,9 @@ extension FetchJob {
   }
 }
 
-/// What is kept for one user.
 private struct KeptOfUser {
   var count = 0
   var bytes = 0
   /// In the order in which they ended; some may be gone.
   var inOrder = Fifo<FetchJob>()
-
-  mutating func add(_ job: FetchJob, cost: Int) {
-    count += 1
-    bytes += cost
-    inOrder.append(job)
-  }
-}
-
-extension FetchOutcome {
-  /// The outcome as it may be kept for minutes: without one of the last descriptors.
-  fileprivate var withoutReserve: FetchOutcome {
-    guard case .image(let delivered) = self, delivered.image.takesReserve else { return self }
-    return .failure(FetchFailure(error: .noDescriptor(SystemFailure("memfd_create", errno: EMFILE))))
-  }
 }

@@ -29,10 +29,8 @@ import ImgdWire
 
 struct FetchMachine {
   enum Event {
-    /// The fetch was accepted.
     case begun
-    /// The fetch was made to confirm a stale answer that was shown to another one; nil where that answer is not a
-    /// picture.
+    /// The fetch was made to confirm a stale answer that was shown; nil where that answer is not a picture.
     case begunToConfirm(CachedImage?)
     /// A rendition, made earlier, of a picture that may be shown.
     case made(DeliveredImage?)
@@ -67,7 +65,6 @@ struct FetchMachine {
     let isPurged: (CachedImage) -> Bool
   }
 
-  /// Where redirects have led it.
   private(set) var route: FetchRoute
   /// How it looks at what is cached.
   private(set) var mode: CacheMode
@@ -92,7 +89,6 @@ struct FetchMachine {
     self.uid = uid
   }
 
-  /// The next step after an event.
   mutating func step(after event: Event, in circumstances: Circumstances) -> Step {
     switch event {
     case .begun: begin(circumstances)
@@ -116,8 +112,7 @@ struct FetchMachine {
 
   // MARK: Caches
 
-  /// Looks for a rendition first: if there is one, the picture itself need not be read. A client's condition is about
-  /// the picture itself.
+  /// With a rendition the picture itself need not be read; but a client's condition is about the picture itself.
   private mutating func begin(_ circumstances: Circumstances) -> Step {
     guard mode.reads else { return judge(nil as DeliveredImage?, circumstances) }
     return route.mergeKey.hasCondition ? .find : .findMade
@@ -174,8 +169,7 @@ struct FetchMachine {
     return .end(.failure(FetchFailure(remembered: answer, at: circumstances.now)))
   }
 
-  /// Looks for what a redirect leads to, as for any other URL. What is stored for the former hop does not stand in for
-  /// the new one.
+  /// Goes on for another URL. What is stored for the former hop does not stand in for the new one.
   private mutating func follow(_ redirect: Redirect, _ circumstances: Circumstances) -> Step {
     do throws(WireError) { try route.follow(redirect, uid: uid, atMost: circumstances.mostRedirects) } catch {
       return .end(.failure(FetchFailure(error: error)))
@@ -245,8 +239,6 @@ struct FetchMachine {
   private func goOn(under claim: FleetClaim?) -> Step {
     mode.isForStored ? .recall(missesMemory: false) : .download(under: claim)
   }
-
-  // MARK: The origin
 
   private mutating func settle(_ settlement: MergedDownload.Settlement, _ circumstances: Circumstances) -> Step {
     switch settlement {

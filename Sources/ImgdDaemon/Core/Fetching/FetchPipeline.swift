@@ -1,7 +1,6 @@
 // Carries fetches out: memory → disk → fleet → origin → answer.
 //
-// `FetchMachine` says which step comes next for a fetch. This takes the step, goes on with the result, and has the
-// fetch wait where that takes time.
+// `FetchMachine` says which step comes next. This takes the step, and has the fetch wait where that takes time.
 
 import ImgdCache
 import ImgdSystem
@@ -28,10 +27,7 @@ final class FetchPipeline: FetchPart {
     settlement.apply(settings)
   }
 
-  /// Begins a fetch that was accepted.
   func begin(_ job: FetchJob) { carry(job, on: .begun) }
-
-  // MARK: Steps
 
   /// Takes a fetch as far as it can go at once after an event.
   private func carry(_ job: FetchJob, on event: FetchMachine.Event) {
@@ -91,9 +87,8 @@ final class FetchPipeline: FetchPart {
       look: { pictures.find(job.mergeKey, counts: job.mode.counts, then: $0) })
   }
 
-  /// The answer that the origin gave before.
   private func recall(for job: FetchJob) -> RecalledAnswer? {
-    if job.mode.usesUnconfirmed, let known = pictures.answers.unknownName(job.mergeKey.key) {
+    if job.mode.usesUnconfirmed, let known = pictures.answers.unknownNames.find(job.mergeKey.key, at: loop.now) {
       var failure = known.failure
       failure.error = failure.error.asCached(age: Int(known.age.components.seconds))
       return .unknownName(failure)
@@ -144,7 +139,6 @@ final class FetchPipeline: FetchPart {
     return nil
   }
 
-  /// Goes on with what the fleet has.
   private func carrying(_ job: FetchJob) -> (FleetFinding) -> Void {
     { [unowned self] finding in
       job.waitingFor = .disk
@@ -167,8 +161,7 @@ final class FetchPipeline: FetchPart {
     startTransfers()
     if job.state == .running, job.isQueued { tellStarted(job) }
     if job.download?.hasHeaders == true { answers.tellProgress(of: job) }
-    acknowledge(job, as: job.state)
-    if let limit = job.request.timeout, job.deadline == nil { expect(job, within: limit) }
+    wait(for: job)
   }
 
   /// Takes in a report of the transfer loop.
@@ -182,7 +175,6 @@ final class FetchPipeline: FetchPart {
     startTransfers()
   }
 
-  /// Begins the transfers for which there is a place now.
   func startTransfers() { for download in downloader.startReady() { attend(to: download) } }
 
   /// Brings all who wait for a download up to date with it: at once, or in parts if there are many.
@@ -264,8 +256,6 @@ final class FetchPipeline: FetchPart {
     }
   }
 
-  // MARK: Ending
-
   /// Ends a job with its outcome, once that is in the form that is wanted.
   private func complete(_ job: FetchJob, _ outcome: FetchOutcome) {
     let outcome = job.own(outcome, at: loop.now)
@@ -315,15 +305,12 @@ extension FetchPart {
 extension FetchOutcome {
   /// The outcome of a fetch that is shown what is stored, under the condition that its client has set.
   init(stored: DeliveredImage, under key: MergeKey, at now: Instant) {
-    if let answer = NotModified(stored, under: key.condition, at: now) {
+    // The client's own condition, as far as it is for the cache.
+    let condition = key.headers.isEmpty ? nil : ClientCondition(key.sent, now: WallClock.seconds)
+    if let answer = NotModified(stored, under: condition, at: now) {
       self = .notModified(answer)
     } else {
       self = .image(stored)
     }
   }
-}
-
-extension MergeKey {
-  /// The client's own condition, as far as it is for the cache.
-  fileprivate var condition: ClientCondition? { headers.isEmpty ? nil : ClientCondition(sent, now: WallClock.seconds) }
 }

@@ -4,6 +4,7 @@
 // becomes a `FetchJob`, which `FetchPipeline` carries out.
 
 import ImgdCache
+import ImgdDecode
 import ImgdSystem
 import ImgdWire
 
@@ -126,7 +127,7 @@ final class ReadyAnswers: FetchPart {
   private func answer(
     _ request: FetchRequest, with image: CachedImage, finalURL: String? = nil, id: RequestID, to client: ReplyPlace
   ) -> Bool {
-    if finalURL == nil, let hit = hits.hit(image, request.showing, for: client) {
+    if finalURL == nil, let hit = hits.hit(image, nil, request.showing, for: client) {
       let elapsed = recordHit(request, of: image)
       let id = id.written
       hits.answer(hit, id: id.span, receipt: request.receipt, after: elapsed, to: client)
@@ -188,11 +189,11 @@ final class ReadyAnswers: FetchPart {
 /// A hit in memory that can be answered at once, whether its request was read by the shape of its line or by the
 /// parser.
 struct PlainHit {
+  /// The picture that was asked for, whose age is told.
+  let original: CachedImage
+  /// What is shown: that picture, or a form of it.
   let image: CachedImage
-  /// The fields that all answers with the picture share, encoded.
-  let facts: [UInt8]
-  /// The end of the line, or what comes before the bytes that end it.
-  let ending: [UInt8]
+  let parts: FetchLine.Parts
   /// Whether the picture's bytes end the line.
   var isInline = false
 }
@@ -213,6 +214,8 @@ final class PlainHits {
   private let jobs: FetchJobs
   private let commands: CommandCounter
   private var receipts = ReceiptSource()
+  /// The tags of the lines of one read; the room for them is kept.
+  private var tags: [UInt32] = []
   /// How many hits were answered without parsing their lines.
   private(set) var count = 0
   /// How long hits took.
@@ -230,21 +233,33 @@ final class PlainHits {
     self.commands = commands
   }
 
+  /// Prepares to answer several lines, most of which will be hits.
+  func prepare(_ ahead: LinesAhead, in bytes: Span<UInt8>) {
+    tags.removeAll(keepingCapacity: true)
+    for index in ahead.lines.indices {
+      let line = ahead.lines[index]
+      let url = line.found.parts.url
+      let start = line.place.lowerBound
+      let tag = memory.tag(ofPlain: bytes.extracting(start + url.lowerBound..<start + url.upperBound))
+      ahead.lines[index].found.tag = tag
+      tags.append(tag)
+    }
+    memory.prefetch(tags)
+  }
+
   /// Answers a line of a known shape; false when it has to go the long way.
-  func answer(_ line: Span<UInt8>, _ parts: LineShape.Parts, _ showing: FetchRequest.Showing, to client: ReplyPlace)
-    -> Bool
-  {
+  func answer(_ line: Span<UInt8>, _ found: KnownShape.Found, to client: ReplyPlace) -> Bool {
     let now = loop.now
-    guard !jobs.isDraining, jobs.isUnknown(parts.receipt),
-      let image = memory.peekReady(line.extracting(parts.url), at: now), let hit = hit(image, showing, for: client)
+    guard !jobs.isDraining, jobs.isUnknown(found.parts.receipt),
+      let image = memory.peekReady(line.extracting(found.parts.url), tag: found.tag, at: now),
+      let hit = hit(image, found.form, found.showing, for: client)
     else { return false }
     count += 1
     commands.countCommand()
-    memory.noteUse(of: image, at: now)
+    memory.noteUse(of: hit.image, at: now)
     let elapsed = turns.lastLook.nanoseconds - now.nanoseconds
     latency.record(elapsed)
-    let id = line.extracting(parts.id)
-    answer(hit, id: id, receipt: parts.receipt, after: elapsed, to: client)
+    answer(hit, id: line.extracting(found.parts.id), receipt: found.parts.receipt, after: elapsed, to: client)
     return true
   }
 
@@ -255,57 +270,66 @@ final class PlainHits {
     let now = loop.now
     let receipt = receipt ?? receipts.next()
     let numbers = FetchLine.Numbers(
-      receipt: receipt, age: hit.image.age(at: now), freshFor: hit.image.freshFor(at: now),
+      receipt: receipt, age: hit.original.age(at: now), freshFor: hit.original.freshFor(at: now),
       elapsedNanoseconds: nanoseconds)
-    client.write(numbers, id: id, facts: hit.facts, ending: hit.ending)
+    client.write(numbers, id: id, hit.parts)
     if hit.isInline { client.write(hit.image.payload) }
     if hub.hasSubscribers(to: .jobs) { hub.hit(receipt, url: hit.image.url.text, from: .memory) }
   }
 
-  /// The hit for an image, as the request wants it shown. Nil if something has to be found out first, or if the client
-  /// has to take earlier output first. A descriptor is attached to the line that is written next.
-  @inline(__always) func hit(_ image: CachedImage, _ showing: FetchRequest.Showing, for client: ReplyPlace) -> PlainHit?
-  {
-    guard let facts = image.replyPieces else { return nil }
-    guard !showing.http, !showing.describe else { return detailedHit(image, facts, showing, for: client) }
-    switch showing.delivery {
-    case .none: return PlainHit(image: image, facts: facts, ending: FetchLine.plainEnding)
-    case .path:
-      guard let file = disk.lendAgain(image) else { return nil }
-      return PlainHit(image: image, facts: facts, ending: FetchLine.ending(of: file))
-    case .inline:
-      guard !client.isFull, answers.mayBeInline(image) else { return nil }
-      return PlainHit(image: image, facts: facts, ending: FetchLine.inlineEnding, isInline: true)
-    case .fd:
-      // Kept first: that may evict pictures, and a client that hears of it would get the descriptor with the event.
-      let ending = pictures.lentEnding(of: image)
-      guard attach(image, to: client) else { return nil }
-      return PlainHit(image: image, facts: facts, ending: ending)
-    case .pixels: return nil
-    }
+  /// The hit for a picture, in the form and as the request wants it shown. Nil if something has to be found out first, or
+  /// if the client has to take earlier output first. A descriptor is attached to the line that is written next.
+  @inline(__always) func hit(
+    _ original: CachedImage, _ form: WantedRendition?, _ showing: FetchRequest.Showing, for client: ReplyPlace
+  ) -> PlainHit? {
+    guard let form else { return hit(original, of: original, showing, for: client) }
+    return made(form, of: original, showing, for: client)
   }
 
-  /// Makes a hit that includes the origin's status and headers, or a placeholder.
-  @inline(never) private func detailedHit(
-    _ image: CachedImage, _ facts: [UInt8], _ showing: FetchRequest.Showing, for client: ReplyPlace
+  @inline(never) private func made(
+    _ form: WantedRendition, of original: CachedImage, _ showing: FetchRequest.Showing, for client: ReplyPlace
   ) -> PlainHit? {
-    guard let delivered = DeliveredImage(ready: image, describing: showing.describe) else { return nil }
-    var line = PictureLine(picture: ShownPicture(delivered, url: image.url.text, at: loop.now))
-    line.http = showing.http ? image.response : nil
+    guard form.rendition.isNeeded(for: original.facts) else {
+      return hit(original, of: original, showing, for: client)
+    }
+    return memory.form(form.text, of: original).flatMap { hit($0, of: original, showing, for: client) }
+  }
+
+  @inline(__always) private func hit(
+    _ image: CachedImage, of original: CachedImage, _ showing: FetchRequest.Showing, for client: ReplyPlace
+  ) -> PlainHit? {
+    guard let facts = image.replyPieces else { return nil }
+    var details: [UInt8] = []
+    if showing.http || showing.describe {
+      guard let known = self.details(of: image, original, showing) else { return nil }
+      details = known
+    }
+    let ending: [UInt8]
     switch showing.delivery {
-    case .none: break
+    case .none: ending = FetchLine.plainEnding
     case .path:
       guard let file = disk.lendAgain(image) else { return nil }
-      line.path = .lent(file.path)
+      ending = FetchLine.ending(of: file)
     case .inline:
       guard !client.isFull, answers.mayBeInline(image) else { return nil }
-      line.content = .inline(image.payload)
-    case .fd:
+      ending = FetchLine.inlineEnding
+    case .fd, .pixels:
+      // Kept first: that may evict pictures, and a client that hears of it would get the descriptor with the event.
+      ending = pictures.lentEnding(of: image)
       guard attach(image, to: client) else { return nil }
-      line.content = .descriptor(LentPicture(image, among: pictures.purges))
-    case .pixels: return nil
     }
-    return PlainHit(image: image, facts: facts, ending: line.ending, isInline: showing.delivery == .inline)
+    return PlainHit(
+      original: original, image: image, parts: FetchLine.Parts(facts: facts, details: details, ending: ending),
+      isInline: showing.delivery == .inline)
+  }
+
+  /// The origin's answer and the placeholder, as far as they are wanted; nil if the picture has not been described yet.
+  @inline(never) private func details(
+    of image: CachedImage, _ original: CachedImage, _ showing: FetchRequest.Showing
+  ) -> [UInt8]? {
+    let response = showing.http ? pictures.encodedResponse(of: image) : []
+    guard showing.describe else { return response }
+    return PictureDescription(packed: original.description).map { response + FetchLine.details(of: .description($0)) }
   }
 
   /// Attaches a descriptor to the line that is written next; false if the long way has to say why it cannot.

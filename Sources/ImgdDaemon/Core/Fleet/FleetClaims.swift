@@ -10,6 +10,7 @@ final class FleetClaims {
   private static let renewalPause = Duration.seconds(3)
 
   private let fleet: any Fleet
+  private let counts: FleetTier.Counts
   private let loop: EventLoop
   private var settings: Configuration
   private var open: [UInt64: FleetClaim] = [:]
@@ -18,20 +19,15 @@ final class FleetClaims {
   /// The bytes of the pictures that are on their way to the server.
   private var leaving: [UInt64: Int] = [:]
   private(set) var bytesLeaving = 0
-  private(set) var stores = 0
-  private(set) var refused = 0
-  private(set) var overtaken = 0
-  private(set) var bytesStored = 0
 
-  init(_ fleet: any Fleet, loop: EventLoop, settings: Configuration) {
+  init(_ fleet: any Fleet, _ counts: FleetTier.Counts, loop: EventLoop, settings: Configuration) {
     self.fleet = fleet
+    self.counts = counts
     self.loop = loop
     self.settings = settings
   }
 
   func apply(_ settings: Configuration) { self.settings = settings }
-
-  // MARK: Claims
 
   func isOpen(_ serial: UInt64) -> Bool { open[serial] != nil }
 
@@ -66,17 +62,13 @@ final class FleetClaims {
   /// Gives all claims back, at the end.
   func releaseAll() { for claim in open.values { release(claim, removing: false) } }
 
-  /// Closes a claim; returns whether it was open.
   private func close(_ claim: FleetClaim) -> Bool {
     claim.renewal?.cancel()
     if let serial = claim.downloadSerial { ofDownloads[serial] = nil }
     return open.removeValue(forKey: claim.serial) != nil
   }
 
-  // MARK: Stores
-
-  /// Stores the picture of a download where other hosts find it; it fulfils the download's claim, if there is one.
-  /// False where it is of no use to them, or too large.
+  /// Stores the picture of a download for other hosts, which fulfils its claim; false where it is of no use to them.
   func keep(_ image: CachedImage, of download: MergedDownload, since mark: FleetPosition) -> Bool {
     let lifetime = lifetime(of: image)
     guard lifetime > .zero, let record = StoredRecord(image, wall: WallClock.seconds, at: loop.now),
@@ -97,8 +89,7 @@ final class FleetClaims {
   /// Deletes a picture from the server without a claim.
   func remove(_ digest: KeyDigest) { fleet.remove(digest) }
 
-  /// How long the server keeps a picture. One that cannot be confirmed is of no use when it is past all that its origin
-  /// grants.
+  /// How long the server keeps a picture: not beyond what its origin grants, if it cannot be confirmed.
   private func lifetime(of image: CachedImage) -> Duration {
     let most = settings.fleet.ttl
     guard !image.response.canBeConfirmed else { return most }
@@ -114,10 +105,10 @@ final class FleetClaims {
     bytesLeaving -= bytes
     switch end {
     case .kept:
-      stores += 1
-      bytesStored += bytes
-    case .overtaken: overtaken += 1
-    case .tooLarge, .refused: refused += 1
+      counts.stores += 1
+      counts.bytesStored += bytes
+    case .overtaken: counts.overtaken += 1
+    case .tooLarge, .refused: counts.refused += 1
     }
   }
 }

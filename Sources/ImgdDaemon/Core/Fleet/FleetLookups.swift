@@ -20,6 +20,7 @@ final class FleetLookups {
   private static let longestHold = Duration.seconds(3)
 
   private let fleet: any Fleet
+  private let counts: FleetTier.Counts
   private let claims: FleetClaims
   private let history: PurgeHistory
   private let pictures: PictureTiers
@@ -28,20 +29,15 @@ final class FleetLookups {
   private var settings: Configuration
   private var bySerial: [UInt64: FleetLookup] = [:]
   private var byName = SteadyDictionary<FleetLookup.Name, FleetLookup>()
-  private(set) var hits = 0
-  private(set) var misses = 0
-  private(set) var waits = 0
-  private(set) var timeouts = 0
-  private(set) var unusable = 0
-  private(set) var bytesRead = 0
   /// How long the server takes for its first answers.
   private(set) var latency = LatencyHistogram()
 
   init(
-    _ fleet: any Fleet, claims: FleetClaims, history: PurgeHistory, pictures: PictureTiers, turns: Turns,
-    loop: EventLoop, settings: Configuration
+    _ fleet: any Fleet, _ counts: FleetTier.Counts, claims: FleetClaims, history: PurgeHistory, pictures: PictureTiers,
+    turns: Turns, loop: EventLoop, settings: Configuration
   ) {
     self.fleet = fleet
+    self.counts = counts
     self.claims = claims
     self.history = history
     self.pictures = pictures
@@ -52,14 +48,10 @@ final class FleetLookups {
 
   func apply(_ settings: Configuration) { self.settings = settings }
 
-  // MARK: Asking
-
-  /// Whether the picture is being looked for.
   func isUnderWay(_ key: MergeKey) -> Bool {
     [.reading, .claiming, .replacing].contains { byName[FleetLookup.Name(key: key, purpose: $0)] != nil }
   }
 
-  /// A place among those that wait for a look.
   struct Place {
     let lookup: FleetLookup
     let number: UInt64
@@ -104,7 +96,7 @@ final class FleetLookups {
   private func limit(_ lookup: FleetLookup, to time: Duration) {
     lookup.limit?.cancel()
     lookup.limit = loop.schedule(after: time) { [unowned self, unowned lookup] in
-      timeouts += 1
+      counts.timeouts += 1
       fleet.release(serial: lookup.serial, removing: false)
       end(lookup, .nothing(nil))
     }
@@ -113,8 +105,8 @@ final class FleetLookups {
   /// Takes a fetch off its look, which ends when the last one has left.
   func leave(_ place: Place) {
     let lookup = place.lookup
-    lookup.remove(at: place.number)
-    guard lookup.waiterCount == 0, bySerial[lookup.serial] != nil else { return }
+    lookup.waiting.remove(place.number)
+    guard lookup.waiting.isEmpty, bySerial[lookup.serial] != nil else { return }
     forget(lookup)
     fleet.release(serial: lookup.serial, removing: false)
   }
@@ -124,8 +116,6 @@ final class FleetLookups {
     bySerial[lookup.serial] = nil
     byName[lookup.name] = nil
   }
-
-  // MARK: Answers
 
   /// Takes in an answer, with the picture that its bytes were recognised as.
   func receive(_ answer: FleetAnswer, _ picture: PictureMeasures?, for serial: UInt64) {
@@ -140,16 +130,13 @@ final class FleetLookups {
     case .held: hold(lookup)
     case .found(let found): end(lookup, finding(found, picture, for: lookup))
     case .failed:
-      timeouts += 1
+      counts.timeouts += 1
       end(lookup, .nothing(nil))
     }
   }
 
-  /// Counts a value of the server that was of no use.
-  func noteDefect() { unusable += 1 }
-
   private func miss(_ lookup: FleetLookup, _ finding: FleetFinding) {
-    if lookup.name.purpose != .replacing { misses += 1 }
+    if lookup.name.purpose != .replacing { counts.misses += 1 }
     end(lookup, finding)
   }
 
@@ -161,23 +148,23 @@ final class FleetLookups {
     }
     guard !lookup.isHeld else { return }
     lookup.isHeld = true
-    waits += 1
+    counts.waits += 1
     limit(lookup, to: Self.longestHold + settings.fleet.timeout)
   }
 
   private func finding(_ found: FleetPicture, _ picture: PictureMeasures?, for lookup: FleetLookup) -> FleetFinding {
-    bytesRead += found.payload.count
+    counts.bytesRead += found.payload.count
     guard let picture, let image = found.image(picture, for: lookup, at: loop.now) else {
-      unusable += 1
+      counts.invalid += 1
       return .replaceable(stamp: found.stamp)
     }
     let verdict = history.verdict(on: image.key, tags: image.tags, mark: found.mark, age: found.age)
     guard verdict != .purged, accepts(picture) else {
-      misses += 1
+      counts.misses += 1
       return .replaceable(stamp: found.stamp)
     }
     if verdict == .stale { image.markStale() }
-    hits += 1
+    counts.hits += 1
     return .picture(FleetFound(image, stamp: found.stamp, for: lookup))
   }
 
@@ -199,8 +186,7 @@ final class FleetLookups {
   }
 }
 
-/// A look at the fleet's server, or the claim of a picture that a look has found, and the fetches that
-/// wait for the answer.
+/// A look at the fleet's server, or the claim of what a look has found, and the fetches that wait for it.
 final class FleetLookup {
   enum Purpose {
     /// To show what is there, and nothing else.
@@ -228,7 +214,7 @@ final class FleetLookup {
   var limit: Timer?
   /// The tiers of this machine in which any of them wants the picture.
   private(set) var tiers: Set<Tier> = []
-  private var waiting = Roll<(FleetFinding) -> Void>()
+  fileprivate var waiting = Roll<(FleetFinding) -> Void>()
 
   init(serial: UInt64, name: Name, checked: UInt64, at now: Instant) {
     self.serial = serial
@@ -237,15 +223,10 @@ final class FleetLookup {
     begunAt = now
   }
 
-  var waiterCount: Int { waiting.count }
-
-  /// Adds a waiter, and returns its place.
   func add(_ wish: PictureWish, then: @escaping (FleetFinding) -> Void) -> UInt64 {
     tiers.formUnion(wish.tiers)
     return waiting.append(then)
   }
-
-  func remove(at place: UInt64) { waiting.remove(place) }
 
   /// Tells some of them, in the order in which they came, and returns whether there are more; nobody may join any more.
   func tellSome(_ finding: FleetFinding) -> Bool {
@@ -265,7 +246,6 @@ enum FleetFinding {
   case nothingEarlier
   /// What was found is of no use. It can be claimed, so that a picture takes its place.
   case replaceable(stamp: UInt64)
-  /// There is a picture, fresh or not.
   case picture(FleetFound)
 }
 

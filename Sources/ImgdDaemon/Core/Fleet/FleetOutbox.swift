@@ -57,7 +57,8 @@ final class FleetOutbox {
   var timeout: Duration
   private var isUp = false
   private var items: [UInt64: Item] = [:]
-  private var bytes = 0
+  /// The memory that it takes, roughly.
+  private(set) var heldBytes = 0
   private var serial: UInt64 = 0
   /// What is still to be sent: first the purges that were under way before, in the order of their numbers.
   private var again: [Item] = []
@@ -77,11 +78,6 @@ final class FleetOutbox {
 
   /// How many are still to be sent.
   var count: Int { items.count - waitingForLog }
-
-  /// The memory that it takes, roughly.
-  var heldBytes: Int { bytes }
-
-  // MARK: Coming
 
   /// Sends a purge that is in force here; `then` is told within the timeout, but not before a row is durable.
   func send(_ purge: FleetPurge, then: @escaping (FleetSending) -> Void) {
@@ -121,7 +117,7 @@ final class FleetOutbox {
     serial += 1
     let item = Item(purge, serial: serial, then: then)
     items[purge.nonce] = item
-    bytes += purge.filter.roughBytes
+    heldBytes += purge.filter.roughBytes
     line.append(item)
     return item
   }
@@ -136,13 +132,13 @@ final class FleetOutbox {
 
   /// Replaces the purges by one of everything if there are too many; returns whether it did.
   private func limit() -> Bool {
-    guard items.count > Self.most || bytes > Self.mostBytes else { return false }
+    guard items.count > Self.most || heldBytes > Self.mostBytes else { return false }
     let all = items.values.sorted { $0.serial < $1.serial }
     let purge = FleetPurge.ofEverything(isSoft: all.allSatisfy(\.purge.isSoft))
     Log.warning(.purge, "\(all.count) purges wait for the fleet's server: they become one of everything")
     history.addOwn(purge)
     for item in all { history.settleOwn(item.purge.nonce) }
-    (items, bytes, waitingForLog) = ([:], 0, 0)
+    (items, heldBytes, waitingForLog) = ([:], 0, 0)
     (again, line, underWay) = ([], Fifo(), [])
     add(purge, then: nil).isKept = true
     disk.keepFleetPurges(inPlaceOfAll: [purge]) { _ in for item in all { item.tell(.pending) } }
@@ -150,9 +146,6 @@ final class FleetOutbox {
     return true
   }
 
-  // MARK: Sending
-
-  /// Notes whether the server can be used from now on.
   func follow(_ state: FleetState) {
     isUp = state.phase == .ok
     if !isUp { for nonce in underWay { putBack(nonce) } }
@@ -181,7 +174,6 @@ final class FleetOutbox {
     keep(item)
   }
 
-  /// Notes that the server has refused a purge.
   func wasRefused(_ nonce: UInt64) {
     guard underWay.contains(nonce) else { return }
     putBack(nonce)
@@ -214,7 +206,7 @@ final class FleetOutbox {
     wasSent(nonce)
     guard let item = items.removeValue(forKey: nonce) else { return false }
     waitingForLog -= 1
-    bytes -= item.purge.filter.roughBytes
+    heldBytes -= item.purge.filter.roughBytes
     history.settleOwn(nonce)
     return true
   }

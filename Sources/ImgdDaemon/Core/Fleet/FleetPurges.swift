@@ -8,7 +8,6 @@ import ImgdSystem
 /// It reads the log from the place that the index file has noted, and tells when something is missing: then everything
 /// is confirmed by its origin before it is shown again.
 final class FleetPurges {
-  /// The events since the start.
   struct Counts: Equatable {
     /// Purges of this host that have got into the log.
     var sent = 0
@@ -22,7 +21,7 @@ final class FleetPurges {
   private let fleet: (any Fleet)?
   private let disk: DiskTier
   private let outbox: FleetOutbox?
-  private let applied: HeardPurges
+  let applied: HeardPurges
   private var (heard, gaps) = (0, 0)
   private var hasJoined = false
   /// The log was joined before the index file could be read.
@@ -46,31 +45,18 @@ final class FleetPurges {
     if !disk.isEnabled { join(from: nil) }
   }
 
-  /// Begins a purge of all tiers; set once by the composition.
-  var begin: (PurgeFilter, _ isSoft: Bool, _ then: @escaping () -> Void) -> HeardPurges.Step? {
-    get { applied.begin }
-    set { applied.begin = newValue }
-  }
-
   func apply(_ settings: Configuration.Fleet) { outbox?.timeout = settings.timeout }
-
-  // MARK: Facts
 
   var counts: Counts { Counts(sent: outbox?.sent ?? 0, heard: heard, gaps: gaps) }
 
-  /// How many purges of this host are still to be sent.
   var pending: Int { outbox?.count ?? 0 }
 
-  /// How many have been heard, but are not yet in force for good.
   var lag: Int { applied.count }
 
   /// The memory that it takes, roughly.
   var heldBytes: Int { history.bytes + (outbox?.heldBytes ?? 0) + applied.count * 512 }
 
-  // MARK: Purges of this host
-
-  /// Notes a purge that begins here and is for all hosts: from now on it applies to all that the server has. Nil
-  /// without a fleet.
+  /// Notes a purge for all hosts: from now on it applies to all that the server has. Nil without a fleet.
   func note(_ filter: PurgeFilter, isSoft: Bool) -> FleetPurge? {
     guard fleet != nil else { return nil }
     let purge = FleetPurge(filter, isSoft: isSoft, askedAt: WallClock.seconds, nonce: .random(in: 1 ... .max))
@@ -78,10 +64,7 @@ final class FleetPurges {
     return purge
   }
 
-  /// Sends a purge that is in force here.
   func send(_ purge: FleetPurge, then: @escaping (FleetSending) -> Void) { outbox?.send(purge, then: then) }
-
-  // MARK: Notes
 
   private func receive(_ news: FleetNotes.News) {
     switch news {
@@ -114,9 +97,6 @@ final class FleetPurges {
     applied.keepPosition()
   }
 
-  // MARK: Events
-
-  /// Takes in what the engine reports about purges.
   func receive(_ event: FleetEvent) {
     switch event {
     case .state(let state): outbox?.follow(state)
@@ -171,8 +151,7 @@ final class FleetPurges {
 
 /// Carries out what other hosts have purged, in the order of the log, in turns with everybody's work.
 ///
-/// How far that has come is written down after the purges themselves: what was not carried out for good before a kill
-/// is heard again.
+/// How far that has come is written down last: what was not carried out for good before a kill is heard again.
 final class HeardPurges {
   /// How many may wait; beyond that, everything is marked stale in their place.
   static let most = 20_000
@@ -222,8 +201,6 @@ final class HeardPurges {
   /// How many have been heard, but are not in force for good.
   var count: Int { waiting.count + begun.count }
 
-  // MARK: Orders
-
   /// Adds a purge; one that this host has carried out itself only counts as a place in the log.
   func add(_ heard: HeardPurge, at position: FleetPosition, isOwn: Bool) {
     let purge = heard.purge
@@ -250,8 +227,6 @@ final class HeardPurges {
 
   /// Writes down again how far it has come.
   func keepPosition() { if let position { disk.keepFleetPosition(position) } }
-
-  // MARK: Turns
 
   private func append(_ item: Item) {
     waiting.append(item)
@@ -298,9 +273,8 @@ final class HeardPurges {
 }
 
 extension PurgeFilter {
-  /// The filter as it has to be some time after it was asked for: pictures that have come since are younger. How long
-  /// ago that was is known only to within the delays of the server: fetching a picture anew without need is the safe
-  /// mistake.
+  /// The filter some time after it was asked for: pictures that have come since are younger. The delays of the server
+  /// are not known: fetching a picture anew without need is the safe mistake.
   fileprivate func aged(since askedAt: Instant, at now: Instant) -> PurgeFilter {
     var aged = self
     aged.olderThan = olderThan.map { $0.asAge + (now - askedAt - .seconds(1)).asAge }

@@ -8,7 +8,7 @@ import ImgdWire
 /// The tier between disk and origin: pictures that other hosts have fetched, too.
 final class FleetTier {
   /// Counters since the start, for `stats`.
-  struct Counts {
+  final class Counts {
     /// Looks that have found a picture, and those that have not.
     var hits = 0
     var misses = 0
@@ -26,18 +26,15 @@ final class FleetTier {
     var bytesStored = 0
   }
 
-  private struct Parts {
-    let lookups: FleetLookups
-    let claims: FleetClaims
-  }
-
   /// Nil for a machine without a fleet.
-  private let parts: Parts?
+  private let parts: (lookups: FleetLookups, claims: FleetClaims)?
+  let counts = Counts()
   private let history: PurgeHistory
   private let pictures: PictureTiers
   private let downloader: Downloader
-  private let journal = FleetJournal()
   private(set) var state = FleetState(.connecting)
+  /// The state that was logged last.
+  private var told: FleetState?
   /// By how many seconds this machine's clock is behind the one that all hosts go by.
   private var secondsAhead: Int64 = 0
 
@@ -48,11 +45,12 @@ final class FleetTier {
     self.history = history
     self.pictures = pictures
     self.downloader = downloader
-    parts = fleet.map { fleet in
-      let claims = FleetClaims(fleet, loop: loop, settings: settings)
+    parts = fleet.map { [counts] fleet in
+      let claims = FleetClaims(fleet, counts, loop: loop, settings: settings)
       let lookups = FleetLookups(
-        fleet, claims: claims, history: history, pictures: pictures, turns: turns, loop: loop, settings: settings)
-      return Parts(lookups: lookups, claims: claims)
+        fleet, counts, claims: claims, history: history, pictures: pictures, turns: turns, loop: loop,
+        settings: settings)
+      return (lookups: lookups, claims: claims)
     }
   }
 
@@ -61,30 +59,15 @@ final class FleetTier {
     parts?.claims.apply(settings)
   }
 
-  // MARK: Looking in
-
   /// The state, if something is wrong; its reason names the server and is not for everybody.
   var trouble: String? { state.phase != .ok && state.reason != nil ? state.phase.rawValue : nil }
 
-  var counts: Counts {
-    guard let parts else { return Counts() }
-    let (lookups, claims) = (parts.lookups, parts.claims)
-    return Counts(
-      hits: lookups.hits, misses: lookups.misses, waits: lookups.waits, timeouts: lookups.timeouts,
-      stores: claims.stores, refused: claims.refused, overtaken: claims.overtaken, invalid: lookups.unusable,
-      bytesRead: lookups.bytesRead, bytesStored: claims.bytesStored)
-  }
-
-  /// The bytes of the pictures that are on their way to the server.
   var heldBytes: Int { parts?.claims.bytesLeaving ?? 0 }
 
-  /// How long the server takes to answer a look.
   var latency: LatencyHistogram { parts?.lookups.latency ?? LatencyHistogram() }
 
   /// The time by the clock that all hosts go by, in seconds since 1970; without a fleet, this machine's.
   var wallSeconds: Int64 { WallClock.seconds + secondsAhead }
-
-  // MARK: Looking
 
   /// Looks for what is wanted; `then` is called later. Nil where that is of no use, and nothing was begun.
   func lookUp(_ key: MergeKey, _ wish: PictureWish, then: @escaping (FleetFinding) -> Void) -> FleetLookups.Place? {
@@ -112,7 +95,6 @@ final class FleetTier {
 
   func isLooking(for key: MergeKey) -> Bool { parts?.lookups.isUnderWay(key) == true }
 
-  /// Takes a fetch off the look that it waits for.
   func leave(_ place: FleetLookups.Place) { parts?.lookups.leave(place) }
 
   /// Keeps a picture that is being shown, in the tiers in which it is wanted.
@@ -123,16 +105,13 @@ final class FleetTier {
     pictures.keep(found.image, wanted: found.tiers, in: Set(Tier.allCases))
   }
 
-  // MARK: Downloads
-
   /// Notes, before a transfer, which purges it comes after, and the claim that it is meant to fulfil.
   func attach(_ claim: FleetClaim?, to download: MergedDownload) {
     if download.state == .queued, download.mark == nil { download.mark = history.position }
     if let claim { parts?.claims.attach(claim, to: download) }
   }
 
-  /// Stores what a download has brought, if everybody may have it and somebody wants it stored. Otherwise an older
-  /// picture is removed, so that nobody finds it afterwards.
+  /// Stores what a download has brought, if it is for everybody; else removes what others would find afterwards.
   func keep(_ image: CachedImage, of download: MergedDownload) {
     guard !download.isPurged else { return giveUp(download) }
     guard let claims = parts?.claims, state.phase == .ok, let mark = download.mark,
@@ -155,25 +134,37 @@ final class FleetTier {
     }
   }
 
-  /// Gives all claims back, at the end of service.
   func giveBackAll() { parts?.claims.releaseAll() }
 
-  // MARK: Reports
-
-  /// Takes in what the engine reports about look-ups and stores.
   func receive(_ report: FleetReport) {
     guard let parts else { return }
     switch report.event {
     case .state(let state):
       self.state = state
-      journal.note(state)
+      log(state)
     case .looked(let serial, let answer): parts.lookups.receive(answer, report.picture, for: serial)
     case .stored(let serial, let end): parts.claims.receive(end, for: serial)
     case .defect(_, let defect):
-      parts.lookups.noteDefect()
+      counts.invalid += 1
       Log.debug(.fleet) { "a value of the fleet's server was deleted: it is \(defect.rawValue)" }
     case .clock(let ahead): secondsAhead = ahead
     case .joined, .purges, .sent, .unsent: break
+    }
+  }
+
+  /// Writes a line for each change of the fleet's state. Trying a server again is no change.
+  private func log(_ state: FleetState) {
+    guard state.phase != .connecting, state != told else { return }
+    // Each try may fail in a way of its own.
+    if state.phase == .down, told?.phase == .down { return }
+    told = state
+    // The reason names the server.
+    let reason = state.reason ?? "the fleet's server is \(state.phase.rawValue)"
+    switch state.phase {
+    case .connecting: break
+    case .ok: Log.notice(.fleet, "the fleet's server is used")
+    case .readOnly, .down: Log.warning(.fleet, reason)
+    case .refused: Log.error(.fleet, reason)
     }
   }
 }
@@ -183,8 +174,7 @@ extension MergeKey {
   var digestForAll: KeyDigest? { credentialNames.isEmpty && key.scope == nil && !hasCondition ? key.digest : nil }
 }
 
-/// The edge at which look-ups, pictures and purges leave the core for the server that other hosts use as well.
-/// Reports come back as values, through `Core.receive`.
+/// The edge at which work for the fleet's server leaves the core. Reports come back through `Core.receive`.
 ///
 /// A test replaces it: behind it are a thread, libhiredis and a server.
 protocol Fleet: AnyObject {
@@ -195,8 +185,7 @@ protocol Fleet: AnyObject {
   func claim(serial: UInt64, _ digest: KeyDigest, replacing stamp: UInt64)
   /// Extends a claim by its full time.
   func renew(serial: UInt64)
-  /// Ends a look or gives a claim back without a picture; `removing` deletes what is stored, where the origin no longer
-  /// has it.
+  /// Ends a look, or gives a claim back; `removing` deletes what is stored, since the origin no longer has it.
   func release(serial: UInt64, removing: Bool)
   /// Deletes what is stored, without a claim, since it is no longer right.
   func remove(_ digest: KeyDigest)
@@ -208,8 +197,7 @@ protocol Fleet: AnyObject {
 /// An event of the fleet on its way to the core, with the picture that its value was recognised as.
 struct FleetReport: Sendable {
   let event: FleetEvent
-  /// What the bytes were recognised as; nil unless the event brings a picture, and for bytes that
-  /// are not a picture.
+  /// What the bytes were recognised as; nil unless the event brings a picture, and for bytes that are not a picture.
   let picture: PictureMeasures?
 
   /// Recognises the picture. Called on the fleet's loop, so that no hit is delayed.
@@ -234,48 +222,23 @@ extension Instant {
   func before(_ age: Duration) -> Instant { self + (.zero - age.asAge) }
 }
 
-/// Writes a line for each change of the fleet's state. Trying a server again is no change.
-final class FleetJournal {
-  private var told: FleetState?
-
-  func note(_ state: FleetState) {
-    guard state.phase != .connecting, state != told else { return }
-    // Each try may fail in a way of its own.
-    if state.phase == .down, told?.phase == .down { return }
-    told = state
-    // The reason names the server.
-    let reason = state.reason ?? "the fleet's server is \(state.phase.rawValue)"
-    switch state.phase {
-    case .connecting: break
-    case .ok: Log.notice(.fleet, "the fleet's server is used")
-    case .readOnly, .down: Log.warning(.fleet, reason)
-    case .refused: Log.error(.fleet, reason)
-    }
-  }
-}
-
 extension JSONWriter {
   /// The figures of the tier that hosts share.
   mutating func fleet(_ tier: FleetTier, _ purges: FleetPurges, server: String) {
     field("state", tier.state.phase.rawValue)
     if let reason = tier.state.reason { field("reason", reason) }
     field("server", server)
-    field("hits", tier.counts.hits)
-    field("misses", tier.counts.misses)
-    field("waits", tier.counts.waits)
-    field("timeouts", tier.counts.timeouts)
-    field("stores", tier.counts.stores)
-    field("refused", tier.counts.refused)
-    field("overtaken", tier.counts.overtaken)
-    field("invalid", tier.counts.invalid)
-    field("bytes_read", tier.counts.bytesRead)
-    field("bytes_stored", tier.counts.bytesStored)
+    let counts = tier.counts
+    fields([
+      "hits": counts.hits, "misses": counts.misses, "waits": counts.waits, "timeouts": counts.timeouts,
+      "stores": counts.stores, "refused": counts.refused, "overtaken": counts.overtaken, "invalid": counts.invalid,
+      "bytes_read": counts.bytesRead, "bytes_stored": counts.bytesStored,
+    ])
     object("purges") { line in
-      line.field("sent", purges.counts.sent)
-      line.field("heard", purges.counts.heard)
-      line.field("pending", purges.pending)
-      line.field("waiting", purges.lag)
-      line.field("gaps", purges.counts.gaps)
+      line.fields([
+        "sent": purges.counts.sent, "heard": purges.counts.heard, "pending": purges.pending, "waiting": purges.lag,
+        "gaps": purges.counts.gaps,
+      ])
     }
   }
 }

@@ -5,22 +5,15 @@ import ImgdSystem
 /// The purges of the whole fleet, as far as this host has heard them: what the server has may be older than a purge
 /// that means it.
 ///
-/// A picture is stored with the last purge that its host had heard when its transfer was begun. A host that
-/// finds it asks here whether a later one is about it. Purges of this host that are not in the log yet count as later
-/// than everything that the server has.
+/// A picture is stored with the last purge that its host had heard before its transfer. A host that finds it asks
+/// here for later ones about it; purges of its own that are not in the log yet are later than all that is there.
 final class PurgeHistory {
   /// As many as the log keeps.
   static let most = 10_000
   static let mostBytes = 16 << 20
 
-  /// A purge in the order of the log.
+  /// A purge of the log, or one of this host that is not there yet, with its number among those.
   private struct Entry {
-    let nonce: UInt64
-    let filter: PurgeFilter
-  }
-
-  /// A purge of this host that is not in the log.
-  private struct OwnEntry {
     let nonce: UInt64
     let filter: PurgeFilter
     let number: UInt64
@@ -38,7 +31,7 @@ final class PurgeHistory {
   private var entryBytes = 0
   private var table = PurgeTable()
 
-  private var own = Fifo<OwnEntry>()
+  private var own = Fifo<Entry>()
   private var ownTable = PurgeTable()
   /// Purges of this host that are in the log by now.
   private var settled: Set<UInt64> = []
@@ -49,14 +42,12 @@ final class PurgeHistory {
   init(loop: EventLoop) { self.loop = loop }
 
   /// The memory that it takes, roughly.
-  var bytes: Int { table.bytes + ownTable.bytes + entryBytes + own.count * MemoryLayout<OwnEntry>.stride }
+  var bytes: Int { table.bytes + ownTable.bytes + entryBytes + own.count * MemoryLayout<Entry>.stride }
 
   /// How many purges are known one by one, and how many filters they are kept as.
   var counts: (purges: Int, filters: Int) { (entries.count, table.count) }
   /// How many filters were compared with a picture since the start.
   var comparisons: Int { table.comparisons + ownTable.comparisons }
-
-  // MARK: The log
 
   /// Notes that the log is read from its beginning, or on from where it was left.
   func begin(_ join: FleetJoin) {
@@ -67,13 +58,12 @@ final class PurgeHistory {
     position = join.last == 0 ? FleetPosition(generation: generation, number: 0, nonce: 0) : nil
   }
 
-  /// Takes in a purge of the log.
   func hear(_ heard: HeardPurge) {
     guard heard.number > position?.number ?? 0 else { return }
     // Nothing is known about purges before the first one, or about those that are skipped.
     if heard.number != floor + UInt64(entries.count) + 1 { forgetLog(upTo: heard.number - 1) }
     let purge = heard.purge
-    entries.append(Entry(nonce: purge.nonce, filter: purge.filter))
+    entries.append(Entry(nonce: purge.nonce, filter: purge.filter, number: heard.number))
     entryBytes += purge.filter.roughBytes
     table.add(
       purge.filter, isSoft: purge.isSoft, number: heard.number,
@@ -98,18 +88,15 @@ final class PurgeHistory {
     table.forget(oldest.filter, upTo: floor)
   }
 
-  // MARK: Purges of this host
-
   /// Notes a purge that is not in the log yet.
   func addOwn(_ purge: FleetPurge) {
     lastOwn += 1
-    own.append(OwnEntry(nonce: purge.nonce, filter: purge.filter, number: lastOwn))
+    own.append(Entry(nonce: purge.nonce, filter: purge.filter, number: lastOwn))
     ownTable.add(
       purge.filter, isSoft: purge.isSoft, number: lastOwn, storedBefore: limit(of: purge.filter, askedAt: loop.now))
   }
 
-  /// Notes that a purge is in the log, or that another one stands for it. It may go on counting until the earlier ones
-  /// are in the log, too.
+  /// Notes that a purge is in the log. It may go on counting until the earlier ones are there, too.
   func settleOwn(_ nonce: UInt64) {
     settled.insert(nonce)
     while let first = own.first, settled.remove(first.nonce) != nil {
@@ -118,8 +105,6 @@ final class PurgeHistory {
       ownTable.forget(first.filter, upTo: ownFloor)
     }
   }
-
-  // MARK: Questions
 
   /// What becomes of a picture that was fetched when `mark` was the last purge, and stored `age` ago.
   func verdict(on key: CacheKey, tags: [String], mark: FleetPosition, age: Duration) -> PurgeVerdict {

@@ -35,8 +35,7 @@ enum CacheDecision: Sendable, Equatable {
   case useStale
   /// Show what is stored, say that it is stale, and fetch it again for later requests.
   case useStaleAndRefresh
-  /// Ask the origin, under a condition where there are validators; when the origin fails, what is
-  /// stored may stand in for it or not.
+  /// Ask the origin, if possible under a condition; when it fails, what is stored may stand in for it or not.
   case confirm(mayFallBack: Bool)
   /// Ask the origin as if nothing were stored.
   case load
@@ -68,14 +67,11 @@ extension CacheMode {
     case .noCache:
       let mayFallBack = stored.isPromisedUnchanged || stored.mayStandIn(for: stored.staleIfError)
       return .confirm(mayFallBack: mayFallBack)
-    case .default_: return byProtocol(stored, rules)
+    case .default_:
+      if stored.isUsable { return .use }
+      if stored.mayBeShownMeanwhile { return .useStaleAndRefresh }
+      return .confirm(mayFallBack: stored.mayStandIn(for: stored.staleIfError ?? rules.staleIfError))
     }
-  }
-
-  private func byProtocol(_ stored: StoredState, _ rules: FreshnessRules) -> CacheDecision {
-    if stored.isUsable { return .use }
-    if stored.mayBeShownMeanwhile { return .useStaleAndRefresh }
-    return .confirm(mayFallBack: stored.mayStandIn(for: stored.staleIfError ?? rules.staleIfError))
   }
 }
 
@@ -83,9 +79,12 @@ extension CacheMode {
 
 extension FetchRequest {
   /// Whether a hit is found by URL and identifier alone, and shown without a decoder.
-  var isPlain: Bool {
-    wait && !detach && !events && delivery != .pixels
-      && (cache == .default_ || cache == .forceCache || cache == .onlyIfCached) && (!hasExtras || extras.leavesHits)
+  var isPlain: Bool { mayBeReady && delivery != .pixels && (!hasExtras || form.isOriginal) }
+
+  /// Whether a hit is found by URL, identifier and form alone: it can be answered at once.
+  var mayBeReady: Bool {
+    wait && !detach && !events && (cache == .default_ || cache == .forceCache || cache == .onlyIfCached)
+      && (!hasExtras || extras.leavesHits)
   }
 
   /// The variant of a plain request: its user's own, where it has an identifier.
@@ -101,16 +100,12 @@ extension FetchRequest {
     PictureWish.Allowance(bytes: min(maxBytes ?? limits.maxBytes, limits.maxBytes), time: timeout ?? limits.timeout)
   }
 
-  /// Whether the memory tier may keep the picture.
   var keepsInMemory: Bool { cache.keeps && store.allowsMemory }
 
-  /// Whether the disk tier may keep the picture.
   var keepsOnDisk: Bool { cache.keeps && store.allowsDisk }
 
-  /// Whether the fleet's server may keep the picture.
   var keepsInFleet: Bool { cache.keeps && store.allowsFleet }
 
-  /// The tiers of this machine that may keep the picture.
   var tiers: Set<Tier> {
     var tiers: Set<Tier> = []
     if keepsInMemory { tiers.insert(.memory) }
@@ -134,9 +129,8 @@ extension FetchRequest {
 }
 
 extension FetchExtras {
-  /// Whether hits are found and shown as they are without these fields: the others are about downloads, and about
-  /// decoders.
-  fileprivate var leavesHits: Bool { slot == nil && headers.isEmpty && form == PictureForm() && maxBytes == nil }
+  /// Whether hits do not depend on these fields: the others are about downloads, and about decoders.
+  fileprivate var leavesHits: Bool { slot == nil && headers.isEmpty && maxBytes == nil }
 }
 
 extension Delivery {
@@ -144,8 +138,7 @@ extension Delivery {
   var bringsBytes: Bool { self == .inline || self == .fd || self == .pixels }
 }
 
-/// What a fetch wants of a picture at its present hop, as far as it matters where one picture is got for several
-/// fetches.
+/// What a fetch wants of a picture at its present hop, as far as others who get the same picture are concerned.
 struct PictureWish {
   /// The most that a transfer may take for it.
   struct Allowance: Equatable {
@@ -163,7 +156,6 @@ struct PictureWish {
   let isRefresh: Bool
   /// Whether a redirect has led here.
   let isRedirected: Bool
-  /// The claimant for whom it waits.
   let claimant: Claimant
   let priority: Priority
   let allowance: Allowance
@@ -190,6 +182,5 @@ struct PictureWish {
     keepsInFleet = request.keepsInFleet
   }
 
-  /// Whether it wants the picture kept.
   var isForKeeping: Bool { !tiers.isEmpty || keepsInFleet }
 }

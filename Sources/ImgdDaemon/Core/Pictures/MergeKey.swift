@@ -4,8 +4,7 @@ import ImgdWire
 
 /// The identity of a transfer: requests that agree in it may share one, if their policy allows it.
 ///
-/// Keys are compared byte by byte. Headers may have 60 KB, and a table hashes a key at each search: so they are hashed
-/// once.
+/// Keys are compared byte by byte. Headers may have 60 KB, so they are hashed once, and not at each search.
 struct MergeKey: Hashable {
   let key: CacheKey
   /// The variant of the key without the headers: for an identifier, its user.
@@ -14,8 +13,7 @@ struct MergeKey: Hashable {
   let headers: [HeaderField]
   /// The names of those that are credentials, which no other origin may see.
   let credentialNames: Set<String>
-  /// Whether a public address has redirected here: the request may go to public addresses only, a limit that others
-  /// need not put up with.
+  /// Whether a public address has redirected here: then the request, unlike others, may go to public ones only.
   let isAfterPublic: Bool
   /// The key of an answer that the origin lets everybody have, for a request whose credentials allow that.
   let sharedKey: CacheKey?
@@ -91,9 +89,8 @@ extension MergeKey {
     self.init(key: key, owner: owner, headers: headers, credentialNames: names)
   }
 
-  /// The same request for the URL that a redirect leads to, as that origin may see it: another origin gets no
-  /// credentials, and need not know which page of the first one the request comes from. It may redirect back: the
-  /// credentials do not return then either.
+  /// The same request for the URL that a redirect leads to. Another origin gets no credentials, and need not know the
+  /// page of the first one; if it redirects back, the credentials do not return.
   func redirected(to target: CanonicalURL, by redirect: Redirect, uid: UInt32) -> MergeKey {
     let isSameOrigin = target.hasSameOrigin(as: key.url)
     let headers =
@@ -159,9 +156,8 @@ func newer(_ one: CachedImage?, _ other: CachedImage?) -> CachedImage? {
 
 /// The names of request headers that are credentials: what they open belongs to the user who sent them.
 ///
-/// The standard has two, and every service invents its own. A name that looks like one counts as one:
-/// taken wrongly for a credential, a header costs its user a place on disk; not taken for one, it would
-/// show one user's pictures to all.
+/// The standard has two, and services invent their own: a name that looks like one counts. Taken wrongly for one, a
+/// header costs a place on disk; not taken for one, it would show a user's pictures to all.
 struct CredentialNames {
   private static let standard: Set<String> = ["authorization", "cookie"]
   private static let endings = ["key", "token", "secret"]
@@ -187,7 +183,6 @@ struct Redirect {
 }
 
 extension CachedImage {
-  /// The redirect that the answer is.
   var redirect: Redirect? {
     response.redirectTarget.map { Redirect(target: $0, isFromPublicAddress: isFromPublicAddress) }
   }

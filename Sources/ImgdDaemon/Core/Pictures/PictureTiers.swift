@@ -7,7 +7,6 @@ import ImgdCache
 import ImgdSystem
 import ImgdWire
 
-/// The memory tier, the disk tier, and the answers that are not pictures.
 final class PictureTiers {
   let memory: MemoryTier
   let disk: DiskTier
@@ -47,7 +46,6 @@ final class PictureTiers {
     disk.apply(DiskLimits(settings.disk))
   }
 
-  /// Holds the memory tier to a share of its capacity.
   func holdMemory(to share: MemoryShare) {
     self.share = share
     limitMemory()
@@ -140,7 +138,6 @@ final class PictureTiers {
     return look
   }
 
-  /// Looks for the picture under a request's own key.
   private func findOwn(_ key: MergeKey, counts: Bool, then: @escaping (Sighting?) -> Void) -> Look<Sighting?> {
     if let image = underOwnKey(key) { return .now(.inMemory(image)) }
     if counts { memory.noteMiss() }
@@ -193,8 +190,6 @@ final class PictureTiers {
     disk.whenSettled(image) { [unowned self] in if disk.holds(image) { disk.renew(image, countsAsUse: false) } }
   }
 
-  // MARK: Files
-
   /// Moves a picture's bytes into a memfd, unless they are in one already, and opens it for a client.
   func openDescriptor(of image: CachedImage) throws(SystemFailure) -> FileDescriptor {
     noteEviction(memory.makeLendable(image))
@@ -205,9 +200,24 @@ final class PictureTiers {
   func lentEnding(of image: CachedImage) -> [UInt8] {
     if let known = image.lentEnding { return known }
     let shown = ShownPicture(DeliveredImage(image: image, source: .memory), url: image.url.text, at: loop.now)
-    let ending = PictureLine(picture: shown, content: .descriptor(LentPicture(image, among: purges))).ending
+    let content = image.isPixels ? PictureLine.Content.pixels : .descriptor(LentPicture(image, among: purges))
+    let ending = PictureLine(picture: shown, content: content).ending
     noteEviction(memory.keepLentEnding(ending, with: image))
     return ending
+  }
+
+  /// The origin's answer as lines have it, which is encoded once for a picture and kept with it.
+  func encodedResponse(of image: CachedImage) -> [UInt8] {
+    if let known = image.encodedResponse { return known }
+    let encoded = FetchLine.details(of: image.response)
+    noteEviction(memory.keepResponse(encoded, with: image))
+    return encoded
+  }
+
+  /// Notes with a picture in memory where a form of it is, and prepares the form to be shown at once.
+  func note(_ made: CachedImage, as form: String, of original: CachedImage) {
+    if made.replyPieces == nil { noteEviction(memory.keepReply(ShownPicture.preparedFields(of: made), with: made)) }
+    noteEviction(memory.note(made, as: form, of: original))
   }
 
   // MARK: Keeping
@@ -307,7 +317,6 @@ final class PictureTiers {
 }
 
 extension Tier {
-  /// The tier as the list of purges has it.
   var scope: PurgeList.Scope {
     switch self {
     case .memory: .memory

@@ -1,19 +1,15 @@
-// Answers of origins that are not pictures, remembered to avoid asking again: redirects, failures, and names that are
-// unknown.
+// Answers of origins that are not pictures, remembered to avoid asking again: redirects, failures, unknown names.
 //
-// An answer is an entry like a picture, with a key, header fields, tags and a freshness of its own, but without bytes,
-// in a tier of its own beside the pictures: neither displaces the other. It is stored, confirmed, shown stale and
-// purged as pictures are. A restart forgets it: its origin is asked once more.
+// An answer is an entry like a picture, but without bytes, in a tier of its own: neither displaces the other. It is
+// stored, confirmed, shown stale and purged as pictures are. A restart forgets it.
 //
 // A name that cannot be looked up is nobody's answer, and is remembered for seconds.
 
 import ImgdCache
 import ImgdSystem
 
-/// The remembered answers, within a capacity.
 final class RememberedAnswers {
-  /// The bytes of header fields that are kept with an answer: all that honest origins send. Fields that decide about
-  /// the answer may take more.
+  /// As many bytes of header fields as honest origins send. Fields that decide about the answer may take more.
   private static let mostHeaderBytes = 2_048
   /// The bytes of the table of answers that depend on headers of the request.
   private static let mostVariantBytes = 2 << 20
@@ -27,7 +23,7 @@ final class RememberedAnswers {
   private var variants = VariantTable(mostBytes: mostVariantBytes)
   private let turns: Turns
   private let loop: EventLoop
-  private var unknownNames = UnknownNames()
+  var unknownNames = UnknownNames()
   private var isTrimming = false
 
   init(purges: PurgeList, turns: Turns, loop: EventLoop, settings: Configuration.Memory) {
@@ -46,8 +42,6 @@ final class RememberedAnswers {
   var bytes: Int { tier.usage + unknownNames.bytes + variants.bytes }
   /// How often an answer was given in place of its origin's.
   var hits: Int { tier.counts.hits }
-
-  // MARK: Finding
 
   /// The answer that a request got before, fresh or not.
   func find(_ key: MergeKey) -> CachedImage? {
@@ -71,8 +65,7 @@ final class RememberedAnswers {
     return StoredHeaders.fitting(headers, within: isUsual ? mostHeaderBytes : StoredHeaders.mostKept)
   }
 
-  /// Where fresh redirects lead from a URL that a plain request names; nil where none is known, or more than `limit`
-  /// are.
+  /// Where fresh redirects lead from a plain request's URL; nil where none is known, or more than `limit` are.
   func endOfRedirects(from url: String, atMost limit: Int) -> String? {
     guard tier.count > 0 else { return nil }
     var end = url
@@ -85,25 +78,18 @@ final class RememberedAnswers {
     return nil
   }
 
-  /// Counts that an answer was given.
   func noteUse(of answer: CachedImage) { tier.noteUse(of: answer, at: loop.now) }
-
-  // MARK: Keeping
 
   /// Keeps an answer in place of an earlier one under its key.
   func keep(_ answer: CachedImage) {
-    guard answer.cost <= capacity, admit(answer) else { return }
+    guard answer.cost <= capacity else { return }
+    if answer.base != nil {
+      // Not one that a later answer has overtaken.
+      guard let changes = variants.add(answer, isComplete: true) else { return }
+      for key in changes.displaced + changes.forgotten { _ = tier.remove(key) }
+    }
     while tier.usage + answer.cost > capacity, tier.takeNext() != nil {}
     _ = tier.add(answer, at: loop.now)
-  }
-
-  /// Makes room among the answers that depend on headers of the request; false for an answer that a later one has
-  /// overtaken.
-  private func admit(_ answer: CachedImage) -> Bool {
-    guard answer.base != nil else { return true }
-    guard let changes = variants.add(answer, isComplete: true) else { return false }
-    for key in changes.displaced + changes.forgotten { _ = tier.remove(key) }
-    return true
   }
 
   /// Forgets the answer under a key, unless a later transfer has brought it: there is another one now.
@@ -123,28 +109,12 @@ final class RememberedAnswers {
     }
   }
 
-  // MARK: Names
-
-  /// The failure to look up the name of a URL's host, and how long ago that was.
-  func unknownName(_ key: CacheKey) -> (failure: FetchFailure, age: Duration)? { unknownNames.find(key, at: loop.now) }
-
-  /// Remembers that the name of a URL's host could not be looked up.
-  func noteUnknownName(_ failure: FetchFailure, for key: CacheKey, lasting time: Duration) {
-    unknownNames.note(failure, for: key, lasting: time, at: loop.now)
-  }
-
-  /// Forgets that a name was unknown: its host has answered.
-  func forgetUnknownName(_ key: CacheKey) { unknownNames.forget(key) }
-
-  // MARK: Removing
-
   /// Forgets all answers, in parts.
   func removeAll() {
     var removal = beginRemoval()
     turns.carryOut { [unowned self] in goOn(with: &removal) }
   }
 
-  /// Begins to remove all answers.
   func beginRemoval() -> MemoryTier.Sweep {
     unknownNames.removeAll()
     variants = VariantTable(mostBytes: Self.mostVariantBytes)
@@ -162,8 +132,7 @@ final class RememberedAnswers {
   func goOn(with sweep: inout MemoryTier.Sweep) -> Bool { tier.goOn(with: &sweep) }
 }
 
-/// Failures to look up the name of a URL's host, which are remembered for seconds: a page that asks for a missing
-/// picture again and again does not have its name looked up every time.
+/// Names of hosts that could not be looked up: for seconds, a page that asks again and again finds them here.
 ///
 /// When there are too many, all of them are forgotten, which costs one more look-up for each.
 struct UnknownNames {
@@ -180,12 +149,10 @@ struct UnknownNames {
   }
 
   private var entries: [CacheKey: Entry] = [:]
-  /// What they hold together.
   private(set) var bytes = 0
 
   var count: Int { entries.count }
 
-  /// Remembers a failure in place of an earlier one under its key.
   mutating func note(_ failure: FetchFailure, for key: CacheKey, lasting time: Duration, at now: Instant) {
     forget(key)
     let cost = Self.bookkeeping + key.cost + failure.cost

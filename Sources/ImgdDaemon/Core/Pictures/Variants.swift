@@ -11,7 +11,6 @@
 import ImgdCache
 import ImgdWire
 
-/// The answers to each name that depend on the request, in both tiers.
 final class Variants {
   private static let mostAtOnce = 64
   /// More purges become one of everything: what is in memory stays known, and the disk is asked for the rest.
@@ -33,13 +32,9 @@ final class Variants {
     self.turns = turns
   }
 
-  /// The bytes that it holds.
   var heldBytes: Int { table.bytes }
 
-  // MARK: Looking
-
-  /// Looks for the newest answer that fits a request, fresh or not; `then` gets it, or nil, if it cannot be
-  /// said at once.
+  /// Looks for the newest answer that fits a request, fresh or not; `then` gets it, or nil, if that takes time.
   func find(_ key: MergeKey, counts: Bool, then: @escaping (Sighting?) -> Void) -> Look<Sighting?> {
     // What an earlier process has left on disk is older than the request's own answer in memory.
     if isKnown(key.base) || memory.peek(key.key)?.isFor(sent: key.sent) == true {
@@ -61,9 +56,6 @@ final class Variants {
     let key: CacheKey
     let variant: Variant
     let tiers: [Tier]
-
-    /// Whether a request with a name and nothing else may be shown it.
-    var fitsPlain: Bool { variant.fitsPlain }
   }
 
   /// Calls back with the answers to a name that are in a tier, the newest first.
@@ -125,8 +117,6 @@ final class Variants {
     }
   }
 
-  // MARK: Rows
-
   private func isKnown(_ base: CacheKey) -> Bool { table.isComplete(base) || !disk.mayHaveVariants(of: base) }
 
   /// Learns of the answers that the disk has; look-ups for one name share the reading.
@@ -145,8 +135,7 @@ final class Variants {
 
   // MARK: Answers come and go
 
-  /// Takes in an answer that is kept, or one that is not kept but comes in place of another; false for one that a later
-  /// transfer has overtaken.
+  /// Takes in an answer that is kept, or comes in place of another; false for one that a later one has overtaken.
   func admit(_ image: CachedImage, isKept: Bool, in tiers: Set<Tier>) -> Bool {
     guard let base = image.base, !tiers.isEmpty else { return true }
     guard isKept else {
@@ -161,8 +150,7 @@ final class Variants {
 
   /// Takes in an answer that an earlier process has left in memory.
   func inherit(_ image: CachedImage) {
-    guard let changes = table.add(image, isComplete: false) else { return }
-    carryOut(changes)
+    if let changes = table.add(image, isComplete: false) { carryOut(changes) }
   }
 
   /// Removes the answers that fit a request, except those of later transfers.
@@ -187,24 +175,19 @@ final class Variants {
 
   // MARK: Purges
 
-  /// Forgets, in parts, the answers that a purge was about and that memory no longer has; the disk is asked for those
-  /// that it has.
+  /// Forgets, in parts, the answers that a purge was about and that memory no longer has.
   func forget(_ filter: PurgeFilter) {
     guard table.count > 0 else { return }
     purges.append(filter)
     if purges.count > Self.mostPurges { (purges, place) = ([purges[0], PurgeFilter()], place) }
     guard purges.count == 1 else { return }
     turns.carryOut { [unowned self] in
-      forgetSome()
+      let next = table.prune(purges[0], from: place, most: Self.mostAtOnce) { base, variant in
+        memory.peek(variant.key(below: base)).map(variant.isStill) ?? false
+      }
+      place = next ?? 0
+      if next == nil { purges.removeFirst() }
       return !purges.isEmpty
     }
-  }
-
-  private func forgetSome() {
-    let next = table.prune(purges[0], from: place, most: Self.mostAtOnce) { base, variant in
-      memory.peek(variant.key(below: base)).map(variant.isStill) ?? false
-    }
-    place = next ?? 0
-    if next == nil { purges.removeFirst() }
   }
 }

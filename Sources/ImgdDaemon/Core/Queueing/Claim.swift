@@ -16,8 +16,8 @@ final class Claim: Hashable {
   var priority: Priority
   /// Of one claimant's claims, the one with the smallest key is served next.
   var turnKey: Int64
-  /// The requests behind it, where these may change its priority.
-  var requests = PriorityCounts()
+  /// How many requests of each priority are behind it, where these may change its priority.
+  var requests: [Priority: Int] = [:]
 
   init(
     to serial: UInt64, by claimant: Claimant, _ priority: Priority, arrival: Int64, expecting time: ServiceTime? = nil,
@@ -39,33 +39,9 @@ final class Claim: Hashable {
   func hash(into hasher: inout Hasher) { hasher.combine(arrival) }
 }
 
-/// How many requests there are of each priority.
-struct PriorityCounts {
-  private var low = 0
-  private var normal = 0
-  private var high = 0
-
-  var isEmpty: Bool { low + normal + high == 0 }
-
-  /// The highest priority that any request has; without requests, the lowest.
-  var highest: Priority { high > 0 ? .high : normal > 0 ? .normal : .low }
-
-  subscript(priority: Priority) -> Int {
-    get {
-      switch priority {
-      case .low: low
-      case .normal: normal
-      case .high: high
-      }
-    }
-    set {
-      switch priority {
-      case .low: low = newValue
-      case .normal: normal = newValue
-      case .high: high = newValue
-      }
-    }
-  }
+extension [Priority: Int] {
+  /// The highest priority that is counted; where none is, the lowest.
+  var highest: Priority { keys.max() ?? .low }
 }
 
 /// The one for whom something waits: a connection, or a share of one. Without a connection it is a user.
@@ -85,8 +61,7 @@ struct Claimant: Hashable {
   }
 }
 
-/// Those who take turns with each other: users, the connections of a user, the shares of a connection. All that names
-/// no share counts as one share.
+/// Those who take turns with each other. All that names no share counts as one share.
 enum TurnLevel: Int { case user, connection, share }
 
 /// How much a user may have of what all share, and whose work a user may end.
@@ -106,8 +81,7 @@ struct Access {
 
 /// The time that a service takes, or is expected to take.
 struct ServiceTime: Comparable {
-  /// What is expected to take no longer than this is let through where slow things wait: those who come next wait no
-  /// longer than that.
+  /// What is expected to take no longer is let through where slow things wait: nobody waits longer for it.
   static let quick = ServiceTime(.milliseconds(250))
 
   private let time: Duration

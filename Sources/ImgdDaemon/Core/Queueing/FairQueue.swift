@@ -1,5 +1,4 @@
-// What waits, and whose turn it is: by priority, then by turns of users and of what belongs to them, and finally by the
-// claimant's own order.
+// What waits, and whose turn it is: by priority, by users and what belongs to them, by the claimant's own order.
 //
 // Age gives nobody more turns: among a claimant's own claims the overdue ones go first, and a lower priority in which
 // something is overdue gets one service in four. Otherwise a higher priority always goes first.
@@ -20,7 +19,6 @@ struct FairQueue {
     lines = Dictionary(uniqueKeysWithValues: Priority.allCases.map { ($0, TurnLine(.user, to: last)) })
   }
 
-  /// The claim that is served next.
   mutating func next(of priorities: [Priority] = Priority.allCases, at now: Instant, admits: (Claimant) -> Admission)
     -> Claim?
   {
@@ -38,12 +36,10 @@ struct FairQueue {
 
 // Members that take turns.
 //
-// Each member has a stamp on the clock of its line: the smallest is next. A service moves the stamp on, either by one
-// step or by its time.
+// Each member has a stamp on the clock of its line, which a service moves on; the smallest is next.
 //
-// By steps, the one that was served goes behind all others. A newcomer goes just ahead of the one that was served last:
-// it waits for those that wait already, and never for one that has had its turn, even when that one has nothing left
-// and comes again.
+// By steps, the one that was served goes behind all others, and a newcomer just ahead of it: behind those that wait
+// already, and never behind one that has had its turn, even when that one comes again.
 //
 // By time, the stamp is what a member has used. When a service starts, the member is charged for the time that the
 // service is expected to take; when it ends, for the time that it took. The clock stands at the stamp of the member
@@ -114,7 +110,6 @@ final class TurnLine {
     self.last = last
   }
 
-  /// How many members are known.
   var count: Int { members.count }
   private var present: Int { members.count - gone.count }
 
@@ -126,8 +121,6 @@ final class TurnLine {
     offered.set(name, key: keys.offered)
     quick.set(name, key: keys.quick)
   }
-
-  // MARK: Present
 
   func join(_ claim: Claim) {
     let name = claim.claimant.member(at: level)
@@ -162,17 +155,13 @@ final class TurnLine {
     let name = claim.claimant.member(at: level)
     guard let member = members[name], member.present == 0 else { return }
     // By time, nobody owes anything when nobody else is there.
-    if claim.expected != nil, present == 1 { return reset() }
+    if claim.expected != nil, present == 1 {
+      (members, gone, clock, newest) = ([:], KeyedHeap(), 0, 0)
+      return
+    }
     gone.insert(name, key: member.stamp)
     forgetIfPossible(name)
     if gone.count > Self.mostRemembered, let least = gone.first { forget(least) }
-  }
-
-  private func reset() {
-    members = [:]
-    gone = KeyedHeap()
-    clock = 0
-    newest = 0
   }
 
   private func moveClock(to time: Int64) {
@@ -190,8 +179,6 @@ final class TurnLine {
     gone.remove(name)
     members[name] = nil
   }
-
-  // MARK: Offered
 
   func offer(_ claim: Claim) {
     change(claim) { if let inner = $0.inner { inner.offer(claim) } else { $0.claims.insert(claim) } }
@@ -222,8 +209,6 @@ final class TurnLine {
     }
     return heads
   }
-
-  // MARK: Served
 
   /// Counts the service of a claim that is present as a turn of its claimant.
   func charge(for claim: Claim) {

@@ -43,8 +43,6 @@ final class HostGate {
     return host
   }
 
-  // MARK: Waiting
-
   func insert(_ claim: Claim, at host: HostQueue) {
     queue.lines[claim.priority]?.join(claim)
     let line = host.line(for: claim)
@@ -145,8 +143,6 @@ final class HostGate {
     refresh(host)
   }
 
-  // MARK: Offers
-
   func refreshAll() { for host in hosts.values { refreshOffers(of: host) } }
 
   /// Offers what may start at a host after a change there, and drops the host if it is unused.
@@ -183,8 +179,7 @@ final class HostQueue {
   var heldUntil: Instant?
   /// Whether it answers again after that time is still to be seen: until then, one at a time.
   var isOnProbation = false
-  /// The lines of what waits, by priority and user. A line remembers whose turn it was, and stays as long as anything
-  /// of the host waits or runs.
+  /// The lines of what waits. A line remembers whose turn it was, and stays as long as anything waits or runs.
   private(set) var lines: [LineName: HostLine] = [:]
 
   struct LineName: Hashable {
@@ -208,8 +203,7 @@ final class HostQueue {
   }
 }
 
-/// What one user waits for at one host with one priority: the user's connections take turns, and each
-/// has an order of its own.
+/// What one user waits for at one host with one priority, in turns of the user's connections.
 final class HostLine {
   let priority: Priority
   let claims = TurnLine(.connection, to: .connection)
@@ -258,8 +252,6 @@ struct Places {
   private var mostOfUser: Int { isShared ? most / 2 : limit }
   private var mostOfConnection: Int { isShared ? most * 3 / 8 : limit }
 
-  // MARK: Who may have one
-
   var hasAny: Bool { free > 0 && active < most }
 
   /// Where there is more than one place, one is kept from `low`.
@@ -272,14 +264,11 @@ struct Places {
     return hasAny && held < most && (held == 0 || free > kept)
   }
 
-  /// Whether the connection has to wait because of the places that it holds: another one at the same host goes ahead of
-  /// it.
+  /// Whether others at the same host go ahead of the connection, because of the places that it holds.
   func holdsBack(_ claimant: Claimant) -> Bool {
     guard isShared, let held = held[claimant] else { return false }
     return free <= reserve || held >= mostOfConnection
   }
-
-  // MARK: Given and given back
 
   mutating func give(to holder: Claimant, _ priority: Priority) {
     active += 1
@@ -296,7 +285,6 @@ struct Places {
     if isSlow { slow -= 1 } else if priority == .low { low -= 1 }
   }
 
-  /// Notes that a running download became slow, or flows again.
   mutating func change(_ priority: Priority, isSlow: Bool) {
     slow += isSlow ? 1 : -1
     if priority == .low { low += isSlow ? -1 : 1 }

@@ -22,7 +22,9 @@ struct KeyedHeap<Value: Hashable> {
     }
     entries.append((key, value))
     places?[value] = entries.count - 1
-    if places == nil, entries.count > Self.mostWithoutIndex { makeIndex() }
+    if places == nil, entries.count > Self.mostWithoutIndex {
+      places = Dictionary(uniqueKeysWithValues: entries.enumerated().map { ($0.element.value, $0.offset) })
+    }
     rise(from: entries.count - 1)
   }
 
@@ -61,10 +63,6 @@ struct KeyedHeap<Value: Hashable> {
     return entries.firstIndex { $0.value == value }
   }
 
-  private mutating func makeIndex() {
-    places = Dictionary(uniqueKeysWithValues: entries.enumerated().map { ($0.element.value, $0.offset) })
-  }
-
   private mutating func set(_ entry: (key: Int64, value: Value), at place: Int) {
     entries[place] = entry
     places?[entry.value] = place
@@ -74,8 +72,7 @@ struct KeyedHeap<Value: Hashable> {
     if place > 0, entries[place].key < entries[(place - 1) / 2].key { rise(from: place) } else { sink(from: place) }
   }
 
-  /// Moves the entries on the way down by one level each, and writes the one that rises only where
-  /// it stays.
+  /// Moves the entries on the way down by one level each, and writes the one that rises only where it stays.
   private mutating func rise(from start: Int) {
     let entry = entries[start]
     var place = start

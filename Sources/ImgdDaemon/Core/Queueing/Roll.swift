@@ -1,5 +1,4 @@
-/// Those who wait, or are under way, in the order of their numbers. They can leave one by one, and be gone through in
-/// parts.
+/// Those who wait, or are under way, by rising numbers. They can leave one by one, and be gone through in parts.
 ///
 /// A member that has left leaves a gap; gaps are closed when they are more than half, so that a change costs a few
 /// steps on average, and a place is found by its number.
@@ -42,7 +41,6 @@ struct Roll<Member> {
     return member
   }
 
-  /// Takes out the oldest; nil when there is none.
   mutating func removeOldest() -> Member? {
     guard let (number, member) = first(after: oldestTaken) else { return nil }
     oldestTaken = number
@@ -52,17 +50,14 @@ struct Roll<Member> {
 
   var all: [Member] { places.compactMap(\.member) }
 
-  /// The oldest of them; nil when there is none.
   var oldest: Member? { places.first { $0.member != nil }?.member }
 
-  /// The first after a number.
   func first(after number: UInt64) -> (number: UInt64, member: Member)? {
     for place in places[index(after: number)...] { if let member = place.member { return (place.number, member) } }
     return nil
   }
 
-  /// Some of those after a number, the oldest first, and the number of the last place that was looked at; nil where
-  /// there are no more.
+  /// Some of those after a number, the oldest first, and the number of the last place looked at; nil at the end.
   func part(after number: UInt64, most: Int = 64) -> (members: [Member], end: UInt64?) {
     let start = index(after: number)
     let end = min(start + most, places.count)

@@ -1,20 +1,15 @@
 /// A dictionary that grows in parts.
 ///
-/// When a hash table grows, it hashes all its keys again: with a hundred thousand of them, adding the
-/// next one makes everybody wait for tens of milliseconds. Here the keys are spread over many tables, each of
-/// which grows by itself.
+/// When a hash table grows, it hashes all its keys again: with a hundred thousand of them, adding the next one makes
+/// everybody wait for tens of milliseconds. Here the keys are spread over many tables, each of which grows by itself.
 ///
-/// It is in the target that uses it, and so is compiled for the keys of that target: generic code for all kinds of keys
-/// costs three times as much.
+/// It is compiled in the target that uses it: generic code for all kinds of keys costs three times as much.
 struct SteadyDictionary<Key: Hashable, Value> {
   private static var parts: Int { 256 }
 
   private var tables = [[Key: Value]](repeating: [:], count: parts)
   private(set) var count = 0
 
-  init() {}
-
-  /// The value of a key; nil when there is none.
   subscript(key: Key) -> Value? {
     get { tables[Self.part(of: key)][key] }
     set { update(key) { $0 = newValue } }
@@ -28,7 +23,6 @@ struct SteadyDictionary<Key: Hashable, Value> {
     count += tables[part].count - before
   }
 
-  /// Removes a key, and returns its value.
   @discardableResult mutating func removeValue(forKey key: Key) -> Value? {
     let value = tables[Self.part(of: key)].removeValue(forKey: key)
     if value != nil { count -= 1 }

@@ -9,9 +9,8 @@
 //                                              ▲      │ over
 //                                              └──────┘
 //
-// Turns are measured in time, and the clock is looked at every few steps: one step of one command costs what ten
-// thousand of another do. Work that belongs to no single client, such as the answers to all who wait for one download,
-// takes turns as clients do.
+// Turns are measured in time: one step of one command costs what ten thousand of another do. Work of no single
+// client, such as the answers to all who wait for one download, takes turns as clients do.
 
 import ImgdSystem
 
@@ -21,7 +20,6 @@ protocol TurnTaker: AnyObject {
   func takeTurn() -> Bool
 }
 
-/// Gives everybody with work a share of the control loop's time.
 final class Turns {
   // In nanoseconds, since arithmetic on durations takes 128 bits.
 
@@ -130,7 +128,6 @@ final class Turns {
   }
 }
 
-/// Work in steps, each of which returns whether there is more.
 private final class SteppedWork: TurnTaker {
   private let step: () -> Bool
   private unowned let turns: Turns

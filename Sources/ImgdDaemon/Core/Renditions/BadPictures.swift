@@ -55,7 +55,9 @@ struct BadPictures {
     last += 1
     order.append((subject, last))
     known[subject] = Case(failure: failure, until: now + Self.longestKnown, number: last, names: BadNames(image))
-    while order.count > Self.mostKnown, let oldest = order.popFirst() { forget(oldest) }
+    while order.count > Self.mostKnown, let oldest = order.popFirst() {
+      if known[oldest.subject]?.number == oldest.number { known[oldest.subject] = nil }
+    }
   }
 
   /// The failure that another attempt would end in.
@@ -69,12 +71,6 @@ struct BadPictures {
     return nil
   }
 
-  private mutating func forget(_ entry: (subject: Subject, number: UInt64)) {
-    if known[entry.subject]?.number == entry.number { known[entry.subject] = nil }
-  }
-
-  // MARK: Forgetting
-
   /// What failed under the former limits may pass under others.
   mutating func forget() {
     known = [:]
@@ -84,20 +80,13 @@ struct BadPictures {
   /// A purge of what is known, carried out in parts.
   struct Purge {
     /// Without the conditions on an image's age, which says nothing about whether its bytes are good.
-    private let filter: PurgeFilter
+    fileprivate let filter: PurgeFilter
     /// Cases that were noted after it began are left alone.
     fileprivate let newest: UInt64
     fileprivate var next: UInt64 = 0
-
-    fileprivate init(_ filter: PurgeFilter, newest: UInt64) {
-      self.filter = filter.namesOnly
-      self.newest = newest
-    }
-
-    fileprivate func names(_ names: BadNames) -> Bool { names.match(filter) }
   }
 
-  func beginPurge(_ filter: PurgeFilter) -> Purge { Purge(filter, newest: last) }
+  func beginPurge(_ filter: PurgeFilter) -> Purge { Purge(filter: filter.namesOnly, newest: last) }
 
   /// Continues a purge with some of the cases; returns whether there are more.
   mutating func goOn(with purge: inout Purge) -> Bool {
@@ -107,7 +96,7 @@ struct BadPictures {
     let end = min(start + Self.mostCompared, order.count)
     for place in start..<max(start, end) {
       guard let entry = order[place], entry.number <= purge.newest else { return false }
-      if let found = known[entry.subject], found.number == entry.number, purge.names(found.names) {
+      if let found = known[entry.subject], found.number == entry.number, found.names.match(purge.filter) {
         known[entry.subject] = nil
       }
     }
@@ -171,9 +160,6 @@ extension DecodeLimits {
 }
 
 extension DecodeFailure {
-  static let nothingMade = DecodeFailure(.damaged, "the decoder made nothing of it")
-
-  /// The error that a client gets.
   var error: WireError {
     switch cause {
     case .damaged: WireError(.decodeFailed, "the picture cannot be decoded: \(reason)")

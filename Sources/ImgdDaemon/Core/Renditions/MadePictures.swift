@@ -14,13 +14,12 @@ final class MadePictures {
     self.loop = loop
   }
 
-  // MARK: Finding
-
   /// Looks for a rendition of a picture that may be shown now, without reading the picture itself.
   func find(_ look: MadeLook, then: @escaping (DeliveredImage?) -> Void) -> Look<DeliveredImage?> {
     guard let original = original(of: look), look.rendition.isNeeded(for: original.facts) else { return .now(nil) }
     let key = original.key.made(of: original.checksum, form: look.rendition.form)
     if let image = inMemory(key, countsAsUse: look.mode.counts) {
+      if let picture = original.picture { pictures.note(image, as: look.rendition.form, of: picture) }
       return .now(original.delivered(image, from: .memory))
     }
     guard !look.rendition.isPixels else { return .now(nil) }
@@ -47,7 +46,7 @@ final class MadePictures {
       description != nil || !look.describes
     else { return nil }
     return MadeLook.Original(
-      key: image.key, facts: image.facts, checksum: image.checksum, age: ShownAge(image, at: loop.now),
+      key: image.key, facts: image.facts, checksum: image.checksum, age: ShownAge(image, at: loop.now), picture: image,
       placeholder: look.describes ? description.map { .description($0) } : nil)
   }
 
@@ -68,8 +67,6 @@ final class MadePictures {
     }
   }
 
-  // MARK: Keeping
-
   /// Keeps a rendition in the tiers; decoded pictures never go to disk.
   func keep(_ image: CachedImage, in tiers: Set<Tier>) {
     let tiers = image.isPixels ? tiers.subtracting([.disk]) : tiers
@@ -85,6 +82,8 @@ struct MadeLook {
     let facts: ImageFacts
     let checksum: BodyChecksum
     let age: ShownAge
+    /// Nil if it is on disk alone.
+    var picture: CachedImage?
     var placeholder: Placeholder?
 
     func delivered(_ image: CachedImage, from source: DeliveredImage.Source) -> DeliveredImage {
@@ -108,14 +107,22 @@ extension Rendition {
 // The form of a picture that a request wants, and whether a picture has it already.
 
 extension FetchRequest {
-  /// The rendition that the request wants; nil for the picture as its origin sends it.
-  var rendition: Rendition? {
-    let form = form
+  /// The rendition that the request wants.
+  var rendition: Rendition? { Rendition(form, for: delivery) }
+}
+
+extension Rendition {
+  /// Nil for the picture as its origin sends it.
+  init?(_ form: PictureForm, for delivery: Delivery) {
     guard delivery == .pixels || !form.isOriginal else { return nil }
-    let box = form.box.map { Rendition.Box($0) }
-    if delivery == .pixels { return Rendition(.pixels, box: box, frames: .first) }
-    return Rendition(
-      .file(PictureFormat(form.format), quality: form.quality), box: box, frames: form.frames == .all ? .all : .first)
+    let box = form.box.map { Box($0) }
+    if delivery == .pixels {
+      self.init(.pixels, box: box, frames: .first)
+    } else {
+      self.init(
+        .file(PictureFormat(form.format), quality: form.quality), box: box,
+        frames: form.frames == .all ? .all : .first)
+    }
   }
 }
 
@@ -157,8 +164,7 @@ extension Rendition.Box {
 }
 
 extension Rendition {
-  /// Whether a picture has to be decoded for it; one that is already as wanted passes through
-  /// untouched.
+  /// Whether a picture has to be decoded for it; one that is already as wanted passes through untouched.
   func isNeeded(for facts: ImageFacts) -> Bool {
     guard case .file(let format, let quality) = output else { return true }
     if quality != nil || facts.frames > 1 && frames == .first { return true }

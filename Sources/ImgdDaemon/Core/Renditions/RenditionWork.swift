@@ -4,7 +4,6 @@ import ImgdWire
 
 /// A rendition that is being looked for or made, and all who wait for it.
 final class RenditionWork {
-  /// The place of one that waits.
   struct Place {
     let work: RenditionWork
     let claim: DecodeClaim
@@ -39,14 +38,9 @@ final class RenditionWork {
     checked = order.original.checked
   }
 
-  /// Whether nobody waits for it any more.
   var isIdle: Bool { waiting.isEmpty }
 
-  /// The claims of all who wait for it.
-  var claims: DecodeClaims { DecodeClaims(waiting.all.map(\.claim)) }
-
-  /// Whether the rendition may be kept: it may if its original may.
-  var mayKeep: Bool { original.freshness.refusal == nil }
+  var claims: [DecodeClaim: Int] { waiting.all.reduce(into: [:]) { $0[$1.claim, default: 0] += 1 } }
 
   func join(_ order: Renditions.Order, _ then: @escaping (Renditions.Outcome) -> Void) -> Place {
     tiers.formUnion(order.tiers)
@@ -56,8 +50,7 @@ final class RenditionWork {
 
   func leave(_ place: Place) { waiting.remove(place.number) }
 
-  /// Tells some of those that wait, in the order in which they came, and returns whether there are more; nobody may
-  /// join any more.
+  /// Tells some of those that wait, the oldest first; returns whether there are more. Nobody joins any more.
   func tellSome(_ outcome: Renditions.Outcome) -> Bool {
     for _ in 0..<Turns.waitersAtOnce {
       guard let waiter = waiting.removeOldest() else { return false }
@@ -67,8 +60,7 @@ final class RenditionWork {
   }
 }
 
-/// The bytes of the pictures that wait for a decoder or are with one: they are held in memory until it is done with
-/// them, whatever leaves the tiers.
+/// The bytes of the pictures that a decoder has or will have: held in memory until then, whatever leaves the tiers.
 ///
 /// Downloads bring pictures faster than decoders take them. A user may have a share of the limit (`Access`). The last
 /// eighth of that is for those who hold little: there, after its first picture, a share of a connection may hold no

@@ -33,7 +33,7 @@ final class Renditions {
   private let loop: EventLoop
   private var limits: DecodeLimits
   private var underWay: [CacheKey: RenditionWork] = [:]
-  private var bad = BadPictures()
+  var bad = BadPictures()
   private var waiting: WaitingPictures
   private var lastSerial: UInt64 = 0
 
@@ -60,21 +60,6 @@ final class Renditions {
   /// The bytes of the pictures of which renditions are being made.
   var heldBytes: Int { waiting.bytes }
 
-  func learnAbilities(then: @escaping (Result<DecoderAbilities, DecodeFailure>) -> Void) {
-    decoding.learnAbilities(then: then)
-  }
-
-  // MARK: Purges
-
-  /// Begins to forget the bad pictures that a purge names.
-  func beginPurge(_ filter: PurgeFilter) -> BadPictures.Purge { bad.beginPurge(filter) }
-
-  /// Carries out another part of a purge; returns whether there is more.
-  func goOn(with purge: inout BadPictures.Purge) -> Bool { bad.goOn(with: &purge) }
-
-  // MARK: Making
-
-  /// A wish for a rendition.
   struct Order {
     let rendition: Rendition
     let original: CachedImage
@@ -93,12 +78,17 @@ final class Renditions {
       then(.success(Made(image: image, source: .memory)))
       return nil
     }
-    if let work = underWay[key] { return join(work, order, then) }
+    if let work = underWay[key] {
+      // It is made when the turn of the first who waits comes.
+      if work.isBegun { decoding.join(serial: work.serial, order.claim) }
+      return work.join(order, then)
+    }
     if let failure = refusal(of: order) {
       then(.failure(failure))
       return nil
     }
-    let work = RenditionWork(key, order, serial: nextSerial())
+    lastSerial += 1
+    let work = RenditionWork(key, order, serial: lastSerial)
     underWay[key] = work
     waiting.hold(original, by: work.holder)
     let place = work.join(order, then)
@@ -115,17 +105,13 @@ final class Renditions {
     return make(order) { outcome in
       switch outcome {
       case .success(let made):
-        let description = PictureDescription(packed: made.image.description)
-        then(description.map { .description($0) } ?? .failure(.nothingMade))
+        guard let description = PictureDescription(packed: made.image.description) else {
+          return then(.failure(DecodeFailure(.damaged, "the decoder made nothing of it")))
+        }
+        then(.description(description))
       case .failure(let failure): then(.failure(failure))
       }
     }
-  }
-
-  /// Waits for a rendition together with others: it is made when the turn of the first of them comes.
-  private func join(_ work: RenditionWork, _ order: Order, _ then: @escaping (Outcome) -> Void) -> RenditionWork.Place {
-    if work.isBegun { decoding.join(serial: work.serial, order.claim) }
-    return work.join(order, then)
   }
 
   /// Leaves a rendition to those that still wait for it; if there are none, it is given up.
@@ -146,20 +132,13 @@ final class Renditions {
     waiting.release(work.original, by: work.holder)
   }
 
-  private func nextSerial() -> UInt64 {
-    lastSerial += 1
-    return lastSerial
-  }
-
   private func look(for work: RenditionWork, countsAsUse: Bool) {
     guard work.rendition.isFile else { return begin(work) }
-    let then = { [unowned self] (image: CachedImage?) in if underWay[work.key] === work { found(image, for: work) } }
+    let then = { [unowned self] (image: CachedImage?) in
+      guard underWay[work.key] === work else { return }
+      if let image { end(work, .success(Made(image: image, source: .disk))) } else { begin(work) }
+    }
     made.onDisk(work.key, keepingIn: work.tiers, countsAsUse: countsAsUse, then: then).passOn(to: then)
-  }
-
-  private func found(_ image: CachedImage?, for work: RenditionWork) {
-    guard let image else { return begin(work) }
-    end(work, .success(Made(image: image, source: .disk)))
   }
 
   private func begin(_ work: RenditionWork) {
@@ -168,7 +147,9 @@ final class Renditions {
       serial: work.serial, format: original.facts.pictureFormat, picture: original.payload, rendition: work.rendition,
       limits: limits)
     work.isBegun = true
-    let expected = ServiceTime(making: work.rendition, of: original.facts, coded: JPEGCoding(of: original))
+    let coding: JPEGCoding =
+      original.facts.pictureFormat == .jpeg ? original.payload.withBytes { JPEGCoding($0) } : .baseline
+    let expected = ServiceTime(making: work.rendition, of: original.facts, coded: coding)
     decoding.begin(
       QueuedOrder(order: order, picture: original.checksum, expected: expected, claims: work.claims) {
         [unowned self] answer in
@@ -182,8 +163,6 @@ final class Renditions {
     return limits.refusal(of: original.facts) ?? bad.failure(of: original, as: order.rendition, at: loop.now)
       ?? waiting.refusal(of: original, by: order.claim.claimant)
   }
-
-  // MARK: Answers
 
   private func receive(_ answer: DecodeAnswer, for work: RenditionWork) {
     switch answer {
@@ -220,7 +199,8 @@ final class Renditions {
   private func keep(_ picture: MadePicture, _ checksum: BodyChecksum, for work: RenditionWork) {
     if picture.content.takesReserve { pictures.noteEviction(pictures.memory.giveUpPixels()) }
     let image = work.original.made(picture, checksum, key: work.key, checked: work.checked)
-    if work.mayKeep { made.keep(image, in: work.tiers) }
+    // It may be kept if its original may.
+    if work.original.freshness.refusal == nil { made.keep(image, in: work.tiers) }
     end(work, .success(Made(image: image, source: nil)))
   }
 
@@ -229,17 +209,24 @@ final class Renditions {
     forget(work)
     turns.start { work.tellSome(outcome) }
   }
-}
 
-extension Rendition {
-  /// Whether it is a file, which the disk may keep; pixels and descriptions are not.
-  var isFile: Bool { if case .file = output { true } else { false } }
-}
-
-extension JPEGCoding {
-  /// Reads the coding from the beginning of a picture's bytes.
-  fileprivate init(of image: CachedImage) {
-    self = image.facts.pictureFormat == .jpeg ? image.payload.withBytes { JPEGCoding($0) } : .baseline
+  /// Answers a command once it is known what decoders can do: the first client that asks waits for a decoder to say so,
+  /// and its next request waits for the answer. `isAtOnce` says that it is still the client's turn.
+  func tellAbilities(to client: ReplyPlace, id: RequestID, answer: @escaping (KnownAbilities, _ isAtOnce: Bool) -> Void)
+  {
+    guard client.hasRoomToStandBy else {
+      return client.refuse(id: id, receipt: nil, .tooManyReceipts(limit: client.limits.receipts))
+    }
+    var known: KnownAbilities?
+    var ticket: ReplyPlace.Ticket?
+    decoding.learnAbilities { abilities in
+      guard let ticket else { return known = abilities }
+      client.resume(ticket) { answer(abilities, false) }
+      client.release()
+    }
+    if let known { return answer(known, true) }
+    client.hold()
+    ticket = client.standBy(id: id)
   }
 }
 
@@ -259,27 +246,6 @@ extension CachedImage {
 
 /// What decoders can do here, or why there is no decoder.
 typealias KnownAbilities = Result<DecoderAbilities, DecodeFailure>
-
-extension Renditions {
-  /// Answers a command once it is known what decoders can do: the first client that asks waits for a decoder to say so,
-  /// and its next request waits for the answer. `isAtOnce` says that it is still the client's turn.
-  func tellAbilities(to client: ReplyPlace, id: RequestID, answer: @escaping (KnownAbilities, _ isAtOnce: Bool) -> Void)
-  {
-    guard client.hasRoomToStandBy else {
-      return client.refuse(id: id, receipt: nil, .tooManyReceipts(limit: client.limits.receipts))
-    }
-    var known: KnownAbilities?
-    var ticket: StandingCommands.Ticket?
-    learnAbilities { abilities in
-      guard let ticket else { return known = abilities }
-      client.resume(ticket) { answer(abilities, false) }
-      client.release()
-    }
-    if let known { return answer(known, true) }
-    client.hold()
-    ticket = client.standBy(id: id)
-  }
-}
 
 extension DecoderAbilities.Layers {
   /// How much of the sandbox is in force.

@@ -91,8 +91,7 @@ package struct Configuration: Sendable, Equatable {
 
     /// The reason why every https origin will fail; nil if the certificates can be read.
     ///
-    /// This is not a mistake in the configuration: the file may be created later, and plain http needs no
-    /// certificates.
+    /// This is not a mistake in the configuration: the file may come later, and plain http needs no certificates.
     var certificateProblem: String? {
       guard unsafe access(caFile, R_OK) != 0 else { return nil }
       let reason = SystemFailure("access").reason

@@ -9,9 +9,6 @@ enum MemoryShare: Int {
   /// The next larger share, for a time without pressure.
   var grown: MemoryShare { self == .quarter ? .half : .whole }
 
-  /// This share of an amount.
-  func of(_ bytes: Int) -> Int { bytes / rawValue }
-
   /// The share as a sentence names it.
   var words: String {
     switch self {
@@ -25,6 +22,6 @@ enum MemoryShare: Int {
 extension MemoryTier.Limits {
   /// The limits of a tier that may use only a share of its capacity.
   func held(to share: MemoryShare) -> MemoryTier.Limits {
-    MemoryTier.Limits(capacity: share.of(capacity), preferred: share.of(preferred), maxEntry: maxEntry)
+    MemoryTier.Limits(capacity: capacity / share.rawValue, preferred: preferred / share.rawValue, maxEntry: maxEntry)
   }
 }

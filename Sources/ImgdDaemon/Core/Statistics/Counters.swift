@@ -28,7 +28,6 @@ enum Statistics {
   }
 }
 
-/// Counts the commands of all clients.
 final class CommandCounter {
   private(set) var count = 0
   /// Called for each command; set once by the composition.
@@ -49,13 +48,11 @@ struct LatencyHistogram {
   private(set) var longest: Int64 = 0
   /// How many are in the buckets.
   private var settled: UInt64 = 0
-  /// What came last, how often in a row, and its bucket: hits between two looks at the clock all take
-  /// equally long.
+  /// What came last, how often in a row, and its bucket: hits between two looks at the clock all take equally long.
   private var last: (value: Int64, times: UInt64, bucket: Int) = (-1, 0, 0)
 
   var count: UInt64 { settled + last.times }
 
-  /// Counts one thing that took this long.
   mutating func record(_ nanoseconds: Int64) {
     if nanoseconds != last.value { settle(before: nanoseconds) }
     last.times &+= 1
@@ -101,6 +98,5 @@ struct ProcessFacts {
   let residentBytes: Int
   /// The part of it that is shared with no file and no other process.
   let privateBytes: Int
-  /// How many descriptors are open.
   let openDescriptors: Int
 }

@@ -13,178 +13,170 @@ extension Configuration: ProgramConfiguration {
   /// With a deadline of zero every request would fail.
   private static let deadline = Duration.milliseconds(1)...Duration.seconds(86_400)
 
-  private static let control: [ConfigurationKey<Configuration>] = [
-    ConfigurationKey(
+  private typealias Key = ConfigurationKey<Configuration>
+
+  private static let control: [Key] = [
+    Key(
       // The address of a Unix socket has room for 108 bytes with the terminating zero.
       .control, "Socket", \.control.socket, .path(longest: 107), isLive: false, "The path of the socket."),
-    ConfigurationKey(
+    Key(
       .control, "MaxClients", \.control.maxClients, .count(1...1_000_000),
       "How many clients may be connected; a further client gets an error and is closed."),
-    ConfigurationKey(
-      .control, "MaxLine", \.control.maxLine, .size(1 << 10...16 << 20), "The longest line a client may send."),
-    ConfigurationKey(
+    Key(.control, "MaxLine", \.control.maxLine, .size(1 << 10...16 << 20), "The longest line a client may send."),
+    Key(
       .control, "MaxInline", \.control.maxInline, .size(0...16 << 20),
       "The largest picture that is delivered inside an answer."),
   ]
 
-  private static let memory: [ConfigurationKey<Configuration>] = [
-    ConfigurationKey(
+  private static let memory: [Key] = [
+    Key(
       .memory, "Capacity", \.memory.capacity, .size(anySize),
       "The size that the memory tier may reach before it evicts pictures."),
-    ConfigurationKey(
+    Key(
       .memory, "Preferred", \.memory.preferred, .share,
       "What an eviction leaves in the memory tier: a percentage of Capacity, or a size up to it."),
-    ConfigurationKey(
+    Key(
       .memory, "MaxEntry", \.memory.maxEntry, .share,
       "The largest picture that the memory tier keeps: a size, or a percentage of Capacity."),
-    ConfigurationKey(
+    Key(
       .memory, "Pressure", \.memory.pressure, .word,
       "Whether the memory tier is emptied when the machine is short of memory: auto or off."),
   ]
 
-  private static let disk: [ConfigurationKey<Configuration>] = [
-    ConfigurationKey(.disk, "Enabled", \.disk.enabled, .boolean, isLive: false, "Whether pictures are kept on disk."),
-    ConfigurationKey(
+  private static let disk: [Key] = [
+    Key(.disk, "Enabled", \.disk.enabled, .boolean, isLive: false, "Whether pictures are kept on disk."),
+    Key(
       .disk, "Directory", \.disk.directory, .path(longest: 3_000), isLive: false,
       "The directory of the pictures, which only this daemon uses."),
-    ConfigurationKey(
+    Key(
       .disk, "Capacity", \.disk.capacity, .diskCapacity(anySize),
       "The size that files may reach before an eviction; auto: 5% of the file system, up to 2G."),
-    ConfigurationKey(
+    Key(
       .disk, "TrimTo", \.disk.trimToPercent, .percentage(1...100),
       "The part of Capacity to which an eviction reduces the files, 1% to 100%."),
-    ConfigurationKey(
+    Key(
       .disk, "MaxAge", \.disk.maxAge, .duration(anyDuration),
       "The longest time that a picture is kept after it was stored, even if used; 0s for no limit."),
-    ConfigurationKey(
+    Key(
       .disk, "MinFree", \.disk.minFree, .reserve,
       "The free space to leave on the file system: a size, or a percentage of it; 0 for none."),
-    ConfigurationKey(
+    Key(
       .disk, "Lease", \.disk.lease, .duration(anyDuration),
       "How long a file stays at least after its path was handed out."),
   ]
 
-  private static let downloads: [ConfigurationKey<Configuration>] = [
-    ConfigurationKey(
-      .downloads, "MaxActive", \.downloads.maxActive, .count(1...10_000), "How many downloads run at once."),
-    ConfigurationKey(
+  private static let downloads: [Key] = [
+    Key(.downloads, "MaxActive", \.downloads.maxActive, .count(1...10_000), "How many downloads run at once."),
+    Key(
       .downloads, "MaxPerHost", \.downloads.maxPerHost, .count(1...10_000),
       "How many downloads run at once from one host, including those that hang or drip."),
-    ConfigurationKey(
+    Key(
       .downloads, "Order", \.downloads.order, .word,
       "Which download of a connection and a priority starts next: oldest (fifo) or newest (lifo)."),
-    ConfigurationKey(
+    Key(
       .downloads, "Orphans", \.downloads.orphans, .word,
       "What happens to a running download when no request waits for it any more: cancel or finish."),
-    ConfigurationKey(
+    Key(
       .downloads, "ConnectTimeout", \.downloads.connectTimeout, .duration(deadline),
       "How long connecting to an origin may take: the look-up of its name, the connection and TLS."),
-    ConfigurationKey(
-      .downloads, "IdleTimeout", \.downloads.idleTimeout, .duration(deadline), "How long an origin may be silent."),
-    ConfigurationKey(
-      .downloads, "Timeout", \.downloads.timeout, .duration(deadline), "How long a whole download may take."),
-    ConfigurationKey(
+    Key(.downloads, "IdleTimeout", \.downloads.idleTimeout, .duration(deadline), "How long an origin may be silent."),
+    Key(.downloads, "Timeout", \.downloads.timeout, .duration(deadline), "How long a whole download may take."),
+    Key(
       .downloads, "MaxBytes", \.downloads.maxBytes, .size(1...1 << 40), "The largest picture that the daemon downloads."
     ),
-    ConfigurationKey(
+    Key(
       .downloads, "MaxRedirects", \.downloads.maxRedirects, .count(0...50),
       "How many redirects are followed for one request, remembered ones included."),
-    ConfigurationKey(
+    Key(
       .downloads, "Retries", \.downloads.retries, .count(0...20),
       "How often the daemon tries again after a temporary failure."),
-    ConfigurationKey(
+    Key(
       .downloads, "UserAgent", \.downloads.userAgent, .headerValue,
       "The value of the User-Agent header in requests to origins."),
-    ConfigurationKey(
+    Key(
       .downloads, "AcceptTypes", \.downloads.acceptTypes, ValueFormat<AcceptedType>.words,
       "The picture formats that are accepted, recognised by the first bytes."),
   ]
 
-  private static let http: [ConfigurationKey<Configuration>] = [
-    ConfigurationKey(
+  private static let http: [Key] = [
+    Key(
       .http, "DefaultFreshness", \.http.defaultFreshness, .duration(anyDuration),
       "How long a picture counts as fresh if the origin sends nothing about its age."),
-    ConfigurationKey(
+    Key(
       .http, "Heuristic", \.http.heuristicPercent, .percentage(0...100),
       "Freshness if the origin sends only the time of the last change: a part of the time since."),
-    ConfigurationKey(
+    Key(
       .http, "NegativeFreshness", \.http.negativeFreshness, .duration(anyDuration),
       "How long a 404 or 410 is remembered if the origin does not say; 0s: not at all."),
-    ConfigurationKey(
+    Key(
       .http, "StaleIfError", \.http.staleIfError, .durationOrOff(anyDuration),
       "How long a stale picture may be delivered if the origin fails, or off."),
-    ConfigurationKey(
+    Key(
       .http, "MaxTTL", \.http.maxTTL, .duration(anyDuration),
       "The longest time that the ttl of a request makes a picture count as fresh."),
-    ConfigurationKey(
+    Key(
       .http, "CredentialFields", \.http.credentialFields, .fieldNames,
       "Further request headers that are credentials, beside those whose names say so."),
   ]
 
-  private static let network: [ConfigurationKey<Configuration>] = [
-    ConfigurationKey(
+  private static let network: [Key] = [
+    Key(
       .network, "Private", \.network.privateAddresses, .word,
       "Connections to private addresses: if the request's URL leads there (direct), deny, allow."),
-    ConfigurationKey(
+    Key(
       .network, "Allow", \.network.allow, .networks,
       "Private networks to which the daemon may connect whatever Private is."),
-    ConfigurationKey(.network, "Deny", \.network.deny, .networks, "Networks to which the daemon never connects."),
-    ConfigurationKey(
+    Key(.network, "Deny", \.network.deny, .networks, "Networks to which the daemon never connects."),
+    Key(
       .network, "Proxy", \.network.proxy, .proxy, "The proxy for all downloads: none, or http://host:port."),
-    ConfigurationKey(
-      .network, "CAFile", \.network.caFile, .path(longest: 4095), "The certificates that verify origins."),
+    Key(.network, "CAFile", \.network.caFile, .path(longest: 4095), "The certificates that verify origins."),
   ]
-  private static let decode: [ConfigurationKey<Configuration>] = [
-    ConfigurationKey(
+  private static let decode: [Key] = [
+    Key(
       .decode, "Workers", \.decode.workers, .decoderCount(1...256),
       "How many decoders may run at once; auto: one for each processor."),
-    ConfigurationKey(
+    Key(
       .decode, "MaxPixels", \.decode.maxPixels, .count(1...10_000_000_000),
       "The most pixels that a picture may have, over all its frames."),
-    ConfigurationKey(
-      .decode, "MaxFrames", \.decode.maxFrames, .count(1...1_000_000), "The most frames that an animation may have."),
-    ConfigurationKey(
+    Key(.decode, "MaxFrames", \.decode.maxFrames, .count(1...1_000_000), "The most frames that an animation may have."),
+    Key(
       .decode, "MaxDimension", \.decode.maxDimension, .count(1...1_000_000),
       "The longest side that a picture may have, and what is made of it, in pixels."),
-    ConfigurationKey(
-      .decode, "Timeout", \.decode.timeout, .duration(deadline), "How long a decoder may take for one picture."),
-    ConfigurationKey(
+    Key(.decode, "Timeout", \.decode.timeout, .duration(deadline), "How long a decoder may take for one picture."),
+    Key(
       // A library and its tables take some of it before the first picture.
       .decode, "Memory", \.decode.memory, .size(64 << 20...1 << 50),
       "The address space that a decoder may use in addition to that of its libraries."),
-    ConfigurationKey(
-      .decode, "IdleExit", \.decode.idleExit, .duration(anyDuration), "How long a decoder without work is kept."),
-    ConfigurationKey(
+    Key(.decode, "IdleExit", \.decode.idleExit, .duration(anyDuration), "How long a decoder without work is kept."),
+    Key(
       .decode, "Sandbox", \.decode.sandbox, .word,
       "Whether a decoder must have its whole sandbox (required), or what there is (best-effort)."),
   ]
 
-  private static let fleet: [ConfigurationKey<Configuration>] = [
-    ConfigurationKey(
+  private static let fleet: [Key] = [
+    Key(
       .fleet, "Server", \.fleet.server, .fleetServer, isLive: false,
       "Where the Redis server that hosts share listens: unix:/path or host:port; empty for none."),
-    ConfigurationKey(
+    Key(
       .fleet, "User", \.fleet.user, .oneWord(longest: 64), isLive: false,
       "The user as whom the daemon logs in at the server; empty for its default user."),
-    ConfigurationKey(
+    Key(
       .fleet, "PasswordFile", \.fleet.passwordFile, .path(longest: 4095), isLive: false,
       "The file with the password for the server, read at each connection; empty for none."),
-    ConfigurationKey(
+    Key(
       .fleet, "Namespace", \.fleet.namespace, .namespace, isLive: false,
       "The beginning of all keys in the server; hosts with the same one are a fleet."),
-    ConfigurationKey(
+    Key(
       .fleet, "MaxObject", \.fleet.maxObject, .size(1 << 10...16 << 20),
       "The largest picture that is written to the server, or read from it."),
-    ConfigurationKey(
+    Key(
       .fleet, "Timeout", \.fleet.timeout, .duration(.milliseconds(1)...(.seconds(10))),
       "How long a look-up in the server may take before the origin is asked."),
-    ConfigurationKey(
+    Key(
       .fleet, "TTL", \.fleet.ttl, .duration(.seconds(1)...anyDuration.upperBound),
       "How long the server keeps a picture at most after it was stored or confirmed."),
   ]
-}
 
-extension Configuration {
   package static let example: (section: ConfigurationSection, assignment: String) = (.memory, "Capacity=200M")
 
   /// Clients use this variable too.

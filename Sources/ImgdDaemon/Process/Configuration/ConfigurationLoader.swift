@@ -15,7 +15,6 @@ package enum ConfigurationLoader {
     return try places(options, of: instance, systemFile: systemFile).read(over: instance.defaults, warn: warn)
   }
 
-  /// The configuration files that the service reads.
   static func files(_ options: CommandLineOptions, environment: [String: String]) -> [String] {
     places(options, of: Instance(environment: environment, uid: geteuid())).files
   }

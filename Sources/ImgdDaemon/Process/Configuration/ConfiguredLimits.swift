@@ -46,7 +46,6 @@ extension FreshnessRules {
 }
 
 extension TransferSettings {
-  /// The settings of the transfer engine.
   init(_ configuration: Configuration) {
     self.init()
     let downloads = configuration.downloads

@@ -8,18 +8,18 @@ import ImgdDecode
 import ImgdProgram
 import ImgdSystem
 
-/// The decoders of the daemon, and the orders that wait for one.
 final class DecoderPool: Decoding {
   /// After this many orders a decoder is replaced: the memory that its libraries have leaked goes with it.
   static let mostOrders = 2_000
 
   private var settings: Configuration.Decode
   private let loop: EventLoop
-  private let starter: DecoderStarter
+  /// Starting a decoder takes a millisecond, for which the loop must not wait. The thread lives as long as the pool:
+  /// decoders ask the kernel to be ended with the thread that has started them.
+  private let starter: WorkerThread<DecoderLocation>
   private(set) var starts = DecoderStarts()
   private var queue = DecodeQueue()
-  /// In the order of their starts: the first that is free takes an order, so that those that are not needed
-  /// stay idle for long enough to end.
+  /// In the order of their starts: the first that is free takes an order, so that surplus ones stay idle and end.
   private(set) var workers: [DecoderWorker] = []
   /// The orders that decoders are working on, except those that were given up.
   private var begun: [UInt64: QueuedOrder] = [:]
@@ -33,12 +33,10 @@ final class DecoderPool: Decoding {
   init(_ settings: Configuration.Decode, program: DecoderLocation = .ofDaemon, loop: EventLoop) throws(SystemFailure) {
     self.settings = settings
     self.loop = loop
-    starter = try DecoderStarter(program, on: loop)
+    starter = try WorkerThread(name: "imgd-starter", on: loop) { program }
   }
 
   deinit { pauseEnd?.cancel() }
-
-  // MARK: Orders
 
   func begin(_ queued: QueuedOrder) {
     guard !isStopped else { return queued.then(.failure(.stopping)) }
@@ -48,12 +46,12 @@ final class DecoderPool: Decoding {
 
   /// Joins an order that waits, or one that runs: it may come back.
   func join(serial: UInt64, _ claim: DecodeClaim) {
-    if !queue.join(serial, claim) { _ = begun[serial]?.claims.add(claim) }
+    if !queue.join(serial, claim) { begun[serial]?.claims[claim, default: 0] += 1 }
     advance()
   }
 
   func leave(serial: UInt64, _ claim: DecodeClaim) {
-    if !queue.leave(serial, claim) { _ = begun[serial]?.claims.remove(claim) }
+    if !queue.leave(serial, claim) { begun[serial]?.claims.countDown(claim) }
   }
 
   func abort(serial: UInt64) { if queue.remove(serial: serial) == nil { begun[serial] = nil } }
@@ -73,8 +71,6 @@ final class DecoderPool: Decoding {
     figures.queued = queue.count
     return figures
   }
-
-  // MARK: Changes
 
   /// Takes other settings, and forgets the obstacles that were found with the old ones.
   func apply(_ settings: Configuration.Decode) {
@@ -149,9 +145,13 @@ final class DecoderPool: Decoding {
   }
 
   private func start() {
-    let worker = DecoderWorker(memory: settings.memory, on: loop) { [unowned self] in receive($1, of: $0) }
+    let memory = settings.memory
+    let worker = DecoderWorker(memory: memory, on: loop) { [unowned self] in receive($1, of: $0) }
     workers.append(worker)
-    starter.start(memory: settings.memory) { worker.adopt($0) }
+    let job: @Sendable (DecoderLocation) -> Result<StartedDecoder, FailedDecoderStart> = { program in
+      Result { () throws(FailedDecoderStart) in try StartedDecoder(program, memory: memory) }
+    }
+    starter.submit(job) { worker.adopt($0) }
   }
 
   /// If there is no decoder and none can be started, only the end of a first pause is worth waiting for.
@@ -211,10 +211,10 @@ final class DecoderPool: Decoding {
 
   private func note(_ failure: FailedDecoderStart) {
     starts.noteFailure(failure, at: loop.now)
-    if let length = starts.pauseLength(at: loop.now) {
+    if let pause = starts.paused, loop.now < pause.until {
       Log.warning(.decoder, failure.reason)
       pauseEnd?.cancel()
-      pauseEnd = loop.schedule(after: length) { [unowned self] in advance() }
+      pauseEnd = loop.schedule(after: pause.until - loop.now) { [unowned self] in advance() }
     }
     tellAsking(.failure(DecodeFailure(failure)))
   }
@@ -271,7 +271,7 @@ struct DecoderStarts {
 
   private var failed = 0
   private var pauses = 0
-  private var paused: (because: DecodeFailure, until: Instant)?
+  private(set) var paused: (because: DecodeFailure, until: Instant)?
 
   /// Whether several may be started at once: one has worked, and none has failed since.
   private(set) var areProven = false
@@ -280,12 +280,6 @@ struct DecoderStarts {
   func obstacle(at now: Instant) -> DecodeFailure? {
     guard let paused, now < paused.until else { return nil }
     return paused.because
-  }
-
-  /// How long none is started from this moment on; nil when one may be.
-  func pauseLength(at now: Instant) -> Duration? {
-    guard let paused, now < paused.until else { return nil }
-    return paused.until - now
   }
 
   /// Whether it is not worth waiting for the end of a pause.

@@ -2,31 +2,6 @@ import Glibc
 import ImgdDecode
 import ImgdSystem
 
-/// Starts decoders on a thread of its own.
-///
-/// Starting one takes a millisecond, for which the loop must not wait. The thread lives as long as the
-/// starter does: decoders ask the kernel to be ended with the thread that has started them.
-final class DecoderStarter {
-  private let program: DecoderLocation
-  private let thread: WorkerThread<DecoderLocation>
-
-  init(_ program: DecoderLocation, on loop: EventLoop) throws(SystemFailure) {
-    self.program = program
-    thread = try WorkerThread(name: "imgd-starter", on: loop) { program }
-  }
-
-  /// Starts a decoder that may use `memory` bytes of address space beyond its libraries.
-  func start(memory: Int, then: @escaping (Result<StartedDecoder, FailedDecoderStart>) -> Void) {
-    let job: @Sendable (DecoderLocation) -> Result<StartedDecoder, FailedDecoderStart> = { program in
-      Result { () throws(FailedDecoderStart) in try StartedDecoder(program, memory: memory) }
-    }
-    thread.submit(job, then: then)
-  }
-
-  /// Starts no more decoders, and ends the thread.
-  func stop() { thread.stop() }
-}
-
 /// A decoder that has been started and has not greeted yet.
 final class StartedDecoder: Sendable {
   /// The daemon's end of the channel, which is closed when nobody holds it any more.
@@ -39,7 +14,8 @@ final class StartedDecoder: Sendable {
   let program: SpawnedProgram
   let line: Line
 
-  fileprivate init(_ program: DecoderLocation, memory: Int) throws(FailedDecoderStart) {
+  /// Starts one that may use `memory` bytes of address space beyond its libraries.
+  init(_ program: DecoderLocation, memory: Int) throws(FailedDecoderStart) {
     guard let path = program.path else { throw .missing(program) }
     let arguments = ["--channel", "\(SpawnedProgram.channel)", "--memory", "\(memory)"]
     do throws(SystemFailure) {
@@ -83,21 +59,14 @@ struct FailedDecoderStart: Error, Equatable {
   }
 
   static func lacking(_ layers: DecoderAbilities.Layers) -> FailedDecoderStart {
-    let names = layers.names.joined(separator: ", ")
-    return FailedDecoderStart(
-      "the decoder's sandbox is incomplete: it lacks \(names) " + "(Decode.Sandbox=best-effort permits that)",
-      isLasting: true)
-  }
-}
-
-extension DecoderAbilities.Layers {
-  /// The layers in words for people.
-  fileprivate var names: [String] {
-    let all: [(layer: Self, name: String)] = [
+    let all: [(layer: DecoderAbilities.Layers, name: String)] = [
       (.limits, "limits of its resources"), (.calls, "the filter of system calls (seccomp)"),
       (.files, "the lock of all files (Landlock)"), (.process, "the loss of all rights"),
     ]
-    return all.filter { contains($0.layer) }.map(\.name)
+    let names = all.filter { layers.contains($0.layer) }.map(\.name).joined(separator: ", ")
+    return FailedDecoderStart(
+      "the decoder's sandbox is incomplete: it lacks \(names) " + "(Decode.Sandbox=best-effort permits that)",
+      isLasting: true)
   }
 }
 

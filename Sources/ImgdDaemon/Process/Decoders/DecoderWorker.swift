@@ -1,5 +1,4 @@
-// One decoder from its start to its end, as the protocol requires: it greets, then each order is followed by
-// one answer.
+// One decoder from its start to its end: it greets, then each order is followed by one answer.
 //
 // A decoder may have been taken over by a picture. A message that is out of this sequence, or does not answer
 // its order, ends it at once; so does an order that takes too long. The order then has its answer, and the
@@ -9,7 +8,6 @@ import Glibc
 import ImgdDecode
 import ImgdSystem
 
-/// A decoder, with at most one order.
 final class DecoderWorker {
   enum Phase {
     case starting, idle, working
@@ -26,15 +24,13 @@ final class DecoderWorker {
     case failedStart(FailedDecoderStart)
     /// The order has its answer. The worker takes another one if it is idle.
     case settled(DecodeAnswer, serial: UInt64)
-    /// It ended in good order, or was ended from outside, without an answer to the order. The failure is for an
-    /// order to which this happens again.
+    /// It ended without an answer, and not by its own fault. The failure is for an order that meets with this again.
     case returned(serial: UInt64, DecodeFailure)
     /// It came to a bad end, or was brought to one.
     case broke(reason: String)
     case gone
   }
 
-  /// The order that the decoder is working on.
   private struct Work {
     let serial: UInt64
     let rendition: Rendition
@@ -49,7 +45,6 @@ final class DecoderWorker {
 
   private(set) var phase = Phase.starting
   private(set) var abilities: DecoderAbilities?
-  /// How many orders it has had.
   private(set) var orders = 0
   /// The address space that it was started with.
   let memory: Int
@@ -78,9 +73,6 @@ final class DecoderWorker {
   var pid: Int32? { process?.pid }
   var isLive: Bool { phase == .starting || phase == .idle || phase == .working }
 
-  // MARK: The start
-
-  /// Takes the outcome of the start.
   func adopt(_ result: Result<StartedDecoder, FailedDecoderStart>) {
     do throws(FailedDecoderStart) {
       process = try watch(try result.get())
@@ -104,8 +96,6 @@ final class DecoderWorker {
     report(self, .failedStart(failure))
   }
 
-  // MARK: Orders
-
   /// Gives the decoder an order, whose picture is in a memfd; returns false if the decoder is gone.
   func begin(_ order: DecodeOrder, within limit: Duration) -> Bool {
     precondition(phase == .idle, "a decoder has one order at a time")
@@ -123,8 +113,6 @@ final class DecoderWorker {
 
   /// Keeps it without work for a while.
   func rest(for time: Duration) { setAlarm(after: time) { [unowned self] in leave() } }
-
-  // MARK: The end
 
   /// Lets the decoder end on its own, and ends it after a while. To be called only while it has nothing to do.
   func leave() {
@@ -147,8 +135,6 @@ final class DecoderWorker {
     alarm?.cancel()
     report(self, .gone)
   }
-
-  // MARK: What it does
 
   private func receive(_ arrival: DecodeChannel.Arrival) {
     switch arrival {
@@ -246,8 +232,7 @@ final class DecoderProcess {
   private var channelWatch: Watch?
   private var endWatch: Watch?
 
-  /// `onArrival` is called with all that has arrived, and then with `.nothing`, unless the channel was closed
-  /// meanwhile; `onEnd` is called once.
+  /// `onArrival` gets all that has arrived, and then `.nothing`, unless the channel was closed; `onEnd` comes once.
   init(
     _ started: StartedDecoder, on loop: EventLoop, onArrival: @escaping (DecodeChannel.Arrival) -> Void,
     onEnd: @escaping (SpawnedProgram.End) -> Void
@@ -305,8 +290,13 @@ final class DecoderProcess {
 }
 
 extension SpawnedProgram.End {
-  /// Whether the end came from outside: from the kernel when memory is short, or from a person. No decoder ends
-  /// by these signals because of what it does; if the daemon itself kills one, nobody asks for the reason.
+  /// The signals by which a program ends because of what it does.
+  private static let names = [
+    SIGILL: "SIGILL", SIGABRT: "SIGABRT", SIGBUS: "SIGBUS", SIGFPE: "SIGFPE", SIGSEGV: "SIGSEGV", SIGSYS: "SIGSYS",
+    SIGXCPU: "SIGXCPU", SIGXFSZ: "SIGXFSZ",
+  ]
+
+  /// Whether the kernel, short of memory, or a person has ended it: no decoder ends by these signals on its own.
   var isFromOutside: Bool { [SIGKILL, SIGTERM, SIGINT, SIGHUP, SIGQUIT].contains { self == .signalled($0) } }
 
   /// The end in words that follow "it".
@@ -314,22 +304,8 @@ extension SpawnedProgram.End {
     switch self {
     case .exited(let code): "ended with exit code \(code)"
     case .signalled(SIGKILL): "was killed, perhaps for memory"
-    case .signalled(let signal): "ended by \(Self.name(of: signal))"
+    case .signalled(let signal): "ended by \(Self.names[signal] ?? "signal \(signal)")"
     case .unknown: "ended"
-    }
-  }
-
-  private static func name(of signal: CInt) -> String {
-    switch signal {
-    case SIGILL: "SIGILL"
-    case SIGABRT: "SIGABRT"
-    case SIGBUS: "SIGBUS"
-    case SIGFPE: "SIGFPE"
-    case SIGSEGV: "SIGSEGV"
-    case SIGSYS: "SIGSYS"
-    case SIGXCPU: "SIGXCPU"
-    case SIGXFSZ: "SIGXFSZ"
-    default: "signal \(signal)"
     }
   }
 }

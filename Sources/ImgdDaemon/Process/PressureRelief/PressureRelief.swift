@@ -1,23 +1,19 @@
 // Relief when memory is short: everything that can be fetched again is freed.
 //
-// At most once in two seconds: the sources report again and again while the shortage lasts, and a
-// cache that was just emptied has nothing to free. Reports within that time are answered once, at
-// its end, as they may be about another shortage.
+// At most once in two seconds: sources report again and again, and a cache that was just emptied has nothing to free.
+// Reports in between are answered once, at the end, as they may be about another shortage.
 //
-// A cache that fills up again at once would be emptied again at once. So it is limited to half its
-// capacity until a minute has passed without pressure, and to a quarter from the third report in a
-// row on; it grows back in the same steps.
+// A cache that fills up at once is limited to half its capacity until a minute has passed without pressure, and to a
+// quarter from the third report in a row on; it grows back in the same steps.
 
 import ImgdCache
 import ImgdProgram
 import ImgdSystem
 
-/// Frees memory under pressure, with a limit on how often and how much.
 final class PressureRelief {
   /// Its effects on the rest of the daemon.
   struct Effects {
-    /// Empties the memory tier and everything else that can be fetched again; once the tier is empty,
-    /// tells what it held.
+    /// Empties the memory tier and all else that can be fetched again; tells what the tier held once it is empty.
     let release: (_ released: @escaping (Removal) -> Void) -> Void
     /// Limits the memory tier to a share of its capacity from now on.
     let hold: (MemoryShare) -> Void
@@ -90,7 +86,11 @@ final class PressureRelief {
   private func released(_ removed: Removal, for source: String) {
     let isLess = hold()
     effects.tell(source, removed)
-    if removed.entries > 0 || isLess { report(source, removed) }
+    guard removed.entries > 0 || isLess else { return }
+    let pictures = removed.entries == 1 ? "1 picture" : "\(removed.entries) pictures"
+    log(
+      "memory pressure (\(source)): freed \(removed.bytes) bytes (\(pictures)); the memory tier may "
+        + "now use \(share.words) of its capacity", [.source(source), .entries(removed.entries), .bytes(removed.bytes)])
   }
 
   /// The rest of the two seconds; nil when they are over.
@@ -98,8 +98,6 @@ final class PressureRelief {
     guard let last, case let left = last + Self.floor - loop.now, left > .zero else { return nil }
     return left
   }
-
-  // MARK: The share
 
   /// Limits the tier to what the level allows; returns whether that is less than before.
   private func hold() -> Bool {
@@ -118,13 +116,6 @@ final class PressureRelief {
     effects.hold(share)
     guard share != .whole else { return }
     growth = loop.schedule(after: Self.calm) { [unowned self] in grow() }
-  }
-
-  private func report(_ source: String, _ removed: Removal) {
-    let pictures = removed.entries == 1 ? "1 picture" : "\(removed.entries) pictures"
-    log(
-      "memory pressure (\(source)): freed \(removed.bytes) bytes (\(pictures)); the memory tier may "
-        + "now use \(share.words) of its capacity", [.source(source), .entries(removed.entries), .bytes(removed.bytes)])
   }
 }
 
@@ -155,7 +146,6 @@ final class MemoryPressure {
   /// Why better sources are not used; nil when there are none.
   var note: String? { monitor?.note }
 
-  /// The share that the memory tier is limited to.
   var share: MemoryShare { relief.share }
 
   /// Opens a source, or closes it, as the configuration now says.
@@ -165,7 +155,6 @@ final class MemoryPressure {
     open()
   }
 
-  /// Frees memory on demand, as if under pressure.
   func relieve(_ source: String) { relief.relieve(source) }
 
   private func open() {

@@ -3,8 +3,7 @@ import ImgdPicture
 import ImgdProgram
 import ImgdSystem
 
-/// Leaves the hottest pictures with the service manager when the daemon stops, and takes over those
-/// that the previous daemon has left.
+/// Leaves the hottest pictures with the service manager at a stop, and takes over those of the previous daemon.
 ///
 /// The manager keeps descriptors through a restart, and after a crash too. Pictures of a daemon that
 /// crashed are not taken over: they may be the reason for the crash.
@@ -25,7 +24,6 @@ final class MemoryHandover {
   private let mostDescriptors: Int
   /// Whether the manager may hold descriptors of ours.
   private var mayBeStored: Bool
-  /// Whether a change is under way.
   private var isChanging = false
   /// Whether the store is to be emptied after the change that is under way.
   private var isRemovalDue = false
@@ -49,10 +47,7 @@ final class MemoryHandover {
     forget()
   }
 
-  // MARK: Leaving
-
-  /// Leaves a snapshot, which counts only if a clean stop follows. It is skipped while an earlier
-  /// change waits for the manager.
+  /// Leaves a snapshot, which counts only if a clean stop follows, unless an earlier change waits for the manager.
   func leaveSnapshot() {
     guard !isChanging, let change = replacement(isClean: false) else { return }
     begin(change)
@@ -104,9 +99,6 @@ final class MemoryHandover {
     }
   }
 
-  // MARK: Taking over
-
-  /// Takes over the pictures of the previous daemon.
   func takeOver() {
     defer { (indices, bodies) = ([], []) }
     // With several indices it is unknown which is the latest.

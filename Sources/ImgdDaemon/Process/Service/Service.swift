@@ -101,12 +101,10 @@ private final class LoopAnswers {
 
 /// The status line that `systemctl status` shows to every user.
 ///
-/// It names no URL, and is sent at most every five seconds and only after a command: an idle daemon
-/// does not wake up.
+/// It names no URL, and is sent at most every five seconds and only after a command: an idle daemon does not wake up.
 final class StatusLine {
   private static let interval = Duration.seconds(5)
 
-  /// The line as it should be at this moment.
   let text: () -> String
   private let manager: SystemdMessenger
   private let loop: EventLoop
@@ -142,20 +140,14 @@ final class StatusLine {
 
 /// Gives a sign of life whenever every stage has answered since the last one.
 ///
-/// The stages are asked four times in the period that the manager allows, so that a slow answer or a
-/// lost sign does not end the service. While an answer is missing no stage is asked again: one that
-/// hangs finds a single question when it goes on.
+/// They are asked four times in the period that the manager allows, so that one slow answer does not end the service,
+/// and not while an answer is missing: one that hangs finds a single question later.
 final class Watchdog {
   /// A part of the program that clients depend on.
   struct Stage {
     let name: String
+    /// Must call `answered` on the loop, in its own time.
     let ask: (_ answered: @escaping () -> Void) -> Void
-
-    /// `ask` must call `answered` on the loop, in its own time.
-    init(name: String, ask: @escaping (_ answered: @escaping () -> Void) -> Void) {
-      self.name = name
-      self.ask = ask
-    }
   }
 
   /// Called with the stages that have not answered for half of the period, once until all have.
@@ -197,7 +189,6 @@ final class Watchdog {
     delay?.cancel()
   }
 
-  /// The stages whose answers are missing.
   var late: [String] { missing.sorted().map { stages[$0].name } }
 
   private func ask() {
@@ -244,28 +235,24 @@ struct Inheritance {
         closed += 1
       }
     }
-    if closed > 0 { warn(ofClosed: closed) }
+    guard closed > 0 else { return }
+    let names = unknown.sorted().prefix(3).map { "'\($0)'" }.joined(separator: ", ")
+    Log.warning(
+      .start,
+      "closed what was inherited under \(names)\(unknown.count > 3 ? " and other names" : "") "
+        + "(descriptors: \(closed)): imgd takes one socket, named '\(Self.socketName)' by FileDescriptorName=")
   }
 
   /// The control socket; programs other than systemd may pass it without a name.
   static func control(in descriptors: [InheritedDescriptor]) -> InheritedDescriptor? {
     descriptors.first { $0.name == socketName } ?? descriptors.first { $0.name == InheritedDescriptor.noName }
   }
-
-  private func warn(ofClosed count: Int) {
-    let names = unknown.sorted().prefix(3).map { "'\($0)'" }.joined(separator: ", ")
-    Log.warning(
-      .start,
-      "closed what was inherited under \(names)\(unknown.count > 3 ? " and other names" : "") "
-        + "(descriptors: \(count)): imgd takes one socket, named '\(Self.socketName)' by " + "FileDescriptorName=")
-  }
 }
 
 /// A start that fails and would fail again until somebody corrects the configuration.
 ///
-/// Clients may wait in a socket that the service manager has opened. Because of them it would start
-/// the daemon again and again, until it gave up the socket as well. So they get an error and are
-/// disconnected.
+/// Clients may wait in a socket that the service manager has opened. Because of them it would start the daemon again
+/// and again, until it gave up the socket as well. So they get an error and are disconnected.
 enum FailedStart {
   /// No more than can wait in a socket: clients that reconnect at once would keep the daemon busy.
   private static let most = 4_096

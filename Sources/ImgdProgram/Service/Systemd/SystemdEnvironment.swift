@@ -1,10 +1,9 @@
 // The variables that systemd sets for a service.
 //
-// Most of them name the process that they are for by its id, yet every program that this process
-// starts would inherit them: a child that believed them would ping a watchdog, or use sockets, that
-// are not its own. So they are read once, before the first thread, and removed. NOTIFY_SOCKET alone
-// stays, because libsystemd looks it up for each message; systemd accepts messages of the main
-// process only (NotifyAccess=main).
+// Most of them name the process that they are for by its id, yet every program that this process starts would inherit
+// them: a child that believed them would ping a watchdog, or use sockets, that are not its own. So they are read
+// once, before the first thread, and removed. NOTIFY_SOCKET alone stays, because libsystemd looks it up for each
+// message; systemd accepts messages of the main process only (NotifyAccess=main).
 
 import CSystemd
 import Glibc
@@ -61,8 +60,6 @@ package struct SystemdEnvironment: Sendable, Equatable {
     storeLimit = Self.storeLimit(variables)
   }
 
-  // MARK: Read by libsystemd
-
   private static func enabledWatchdog() -> Duration? {
     var period: UInt64 = 0
     // More microseconds than this are centuries, which would overflow in nanoseconds.
@@ -94,8 +91,6 @@ package struct SystemdEnvironment: Sendable, Equatable {
       + "LISTEN_FDS= must count open descriptors from \(InheritedDescriptor.first) on, and "
       + "LISTEN_FDNAMES= must name each of them"
   }
-
-  // MARK: Not known to libsystemd
 
   /// Managers before systemd 254 do not set FDSTORE; the unit sets a variable in its place.
   package static func storeLimit(_ variables: [String: String]) -> Int {

@@ -8,9 +8,6 @@ enum JournalPriority: Int, Sendable {
   case warning = 4
   case notice = 5
   case debug = 7
-
-  /// Whether somebody should do something about it.
-  var isRemarkable: Bool { self == .error || self == .warning }
 }
 
 /// Which file the journal has given a service as its standard output or error.
@@ -26,7 +23,6 @@ package struct JournalStream: Sendable, Equatable {
     self.inode = inode
   }
 
-  /// The file that a descriptor refers to.
   init?(of descriptor: CInt) {
     var status = stat()
     guard unsafe fstat(descriptor, &status) == 0 else { return nil }
@@ -42,9 +38,8 @@ package struct SystemdJournal: Sendable {
     guard let stream, stream == JournalStream(of: standardError) else { return nil }
   }
 
-  /// Sends one entry; false when the journal refuses it. Blocks while the journal's queue is full.
-  ///
-  /// Names consist of capitals, digits and underscores; values may be any text.
+  /// Sends one entry; false when the journal refuses it. Blocks while the journal's queue is full. Names consist of
+  /// capitals, digits and underscores; values may be any text.
   func send(_ fields: [(name: String, value: String)]) -> Bool {
     var bytes: [UInt8] = []
     var ends: [Int] = []
@@ -65,10 +60,9 @@ package struct SystemdJournal: Sendable {
   }
 }
 
-/// Writes log entries on a thread of its own, `imgd-journal`, since the journal may be busy.
-///
-/// It is not the service thread: a journal that reads nothing must not hold up signs of life.
-/// Only a limited number of entries wait; the loss of others is logged when the journal reads again.
+/// Writes log entries on a thread of its own, `imgd-journal`, since the journal may be busy. It is not the service
+/// thread: a journal that reads nothing must not hold up signs of life. Only a limited number of entries wait; the
+/// loss of others is logged when the journal reads again.
 final class JournalWriter {
   /// How many entries may wait.
   static let limit = 256

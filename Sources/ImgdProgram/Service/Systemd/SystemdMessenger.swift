@@ -1,10 +1,9 @@
 import CSystemd
 package import ImgdSystem
 
-/// Posts notifications to the service thread, `imgd-service`, which alone waits for the manager.
-///
-/// At most one batch of messages is under way and the rest wait in a backlog of a few, however long
-/// the manager reads nothing. Without a manager there is no thread, and nothing is posted.
+/// Posts notifications to the service thread, `imgd-service`, which alone waits for the manager. At most one batch of
+/// messages is under way and the rest wait in a backlog of a few, however long the manager reads nothing. Without a
+/// manager there is no thread, and nothing is posted.
 package final class SystemdMessenger {
   private let thread: WorkerThread<SystemdNotifier>?
   private var backlog = MessageBacklog()
@@ -24,7 +23,7 @@ package final class SystemdMessenger {
   package func post(_ message: SystemdMessage) {
     guard hasManager else { return }
     backlog.add(message)
-    if !isSending { sendBacklog() }
+    if !isSending { flush() }
   }
 
   /// Runs `job` on the service thread, after the messages posted to it, and then `then` on the loop.
@@ -32,17 +31,8 @@ package final class SystemdMessenger {
     _ job: @escaping @Sendable (SystemdNotifier) -> Outcome, then: @escaping (Outcome) -> Void = { _ in }
   ) { thread?.submit(job, then: then) }
 
-  /// Hands the backlog over at once. For the end: a loop that has stopped receives no more outcomes.
-  package func flush() { sendBacklog() }
-
-  /// Accepts nothing more, and waits until everything is sent, but no longer than the limit: a manager
-  /// that reads nothing does not keep the process from ending. Returns whether everything was sent.
-  @discardableResult package func finish(within limit: Duration) -> Bool {
-    flush()
-    return thread?.stop(within: limit) ?? true
-  }
-
-  private func sendBacklog() {
+  /// Hands the backlog over at once: at the end, a loop that has stopped receives no more outcomes.
+  package func flush() {
     let messages = backlog.removeAll()
     guard !messages.isEmpty else { return }
     isSending = true
@@ -50,8 +40,15 @@ package final class SystemdMessenger {
       for message in messages { notifier.send(message) }
     } then: { [unowned self] in
       isSending = false
-      sendBacklog()
+      flush()
     }
+  }
+
+  /// Accepts nothing more, and waits until everything is sent, but no longer than the limit: a manager
+  /// that reads nothing does not keep the process from ending. Returns whether everything was sent.
+  @discardableResult package func finish(within limit: Duration) -> Bool {
+    flush()
+    return thread?.stop(within: limit) ?? true
   }
 }
 
@@ -98,10 +95,8 @@ package enum SystemdMessage: Sendable, Equatable {
   }
 }
 
-/// Messages that wait for the service thread, in order, and never more than a few.
-///
-/// A manager that reads nothing for hours gets the latest status, one sign of life, and one reload
-/// instead of all of them.
+/// Messages that wait for the service thread, in order, and never more than a few. A manager that reads nothing for
+/// hours gets the latest status, one sign of life, and one reload instead of all of them.
 struct MessageBacklog {
   private(set) var messages: [SystemdMessage] = []
 
@@ -116,7 +111,6 @@ struct MessageBacklog {
     messages.append(message)
   }
 
-  /// Takes all messages out.
   mutating func removeAll() -> [SystemdMessage] {
     defer { messages = [] }
     return messages
@@ -132,10 +126,8 @@ struct MessageBacklog {
   }
 }
 
-/// Notifies the service manager through libsystemd; does nothing where there is none.
-///
-/// Every call blocks while the manager's queue is full. So they are made by the service thread, or
-/// before the process has other threads.
+/// Notifies the service manager through libsystemd; does nothing where there is none. Every call blocks while the
+/// manager's queue is full. So they are made by the service thread, or before the process has other threads.
 package struct SystemdNotifier {
   /// The kernel takes no more descriptors with one datagram (SCM_MAX_FD).
   package static let mostDescriptors = 253
@@ -145,10 +137,9 @@ package struct SystemdNotifier {
   /// Sends one message; false when there is no manager to receive it.
   @discardableResult package func send(_ message: SystemdMessage) -> Bool { notify(message.text) }
 
-  /// Gives the memfds of payloads to the manager, which hands them to the next process under a name.
-  /// Payloads on the heap have no memfd.
-  ///
-  /// Returns false when not all were sent; how many of them the manager keeps is up to its own limit.
+  /// Gives the memfds of payloads to the manager, which hands them to the next process under a name. Payloads on the
+  /// heap have no memfd. Returns false when not all were sent; how many of them the manager keeps is up to its own
+  /// limit.
   package func store(_ payloads: [Payload], named name: String) -> Bool {
     var rest = payloads.compactMap(\.descriptor)[...]
     while !rest.isEmpty {
@@ -169,7 +160,6 @@ package struct SystemdNotifier {
   }
 
   private func notify(_ text: String, _ descriptors: [CInt] = []) -> Bool {
-    // Both are read for the length of the call.
     unsafe sd_pid_notify_with_fds(0, 0, text, descriptors, UInt32(descriptors.count)) > 0
   }
 }

@@ -43,7 +43,7 @@ extension DiskDirectory {
   func outcome(_ file: PictureFile, count: Int, allowsWaiting: Bool = true) -> Outcome {
     switch pictures.open(file, count: count, allowsWaiting: allowsWaiting) {
     case .file(let descriptor, _):
-      let payload = (try? PictureDirectory.read(descriptor, count: count)) ?? nil
+      let payload = (try? Payload.read(descriptor, count: count)) ?? nil
       return payload.map { .bytes(content($0)) } ?? .failed("read")
     case .missing: return .missing
     case .damaged(let reason): return .damaged(reason)

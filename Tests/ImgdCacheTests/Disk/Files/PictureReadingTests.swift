@@ -134,9 +134,9 @@ struct PictureReadingTests {
     let descriptor = FileDescriptor(
       owning: open(directory.path(of: file), O_RDONLY | O_CLOEXEC))
     for other in [count - 1, count + 1, -1, Payload.heapLimit, 200_000] where other != count {
-      #expect(try PictureDirectory.read(descriptor, count: other) == nil, "\(other)")
+      #expect(try Payload.read(descriptor, count: other) == nil, "\(other)")
     }
-    let payload = try #require(try PictureDirectory.read(descriptor, count: count))
+    let payload = try #require(try Payload.read(descriptor, count: count))
     #expect(content(payload) == body(count))
     #expect(payload.isShareable == (count > Payload.heapLimit))
   }
@@ -149,7 +149,7 @@ struct PictureReadingTests {
       return
     }
     try directory.pictures.remove(file)
-    #expect(try PictureDirectory.read(descriptor, count: 100).map(content) == body(100))
+    #expect(try Payload.read(descriptor, count: 100).map(content) == body(100))
   }
 
   @Test func `reading leaves no descriptor open`() async {

@@ -190,10 +190,10 @@ struct TierRemovalTests {
     let number = try index.add([sampleRow(1, tags: ["t"])])[0]
     let disk = OpenDisk(directory, index: index)
     let order = RemovalOrder(TierStage.tagged, isSoft: false, askedAt: 0)
-    LastRemovals(disk, leases: LeaseEnds()).carryOut(recording: [order], within: .zero)
+    LastRemovals(disk: disk, leases: LeaseEnds()).carryOut(recording: [order], within: .zero)
     #expect(try index.removals.all().map(\.filter) == [TierStage.tagged])
     #expect(try index.entries.row(number: number) != nil)
-    LastRemovals(disk, leases: LeaseEnds(ends: [number: 7]))
+    LastRemovals(disk: disk, leases: LeaseEnds(ends: [number: 7]))
       .carryOut(recording: [], within: .seconds(60))
     #expect(try index.removals.all() == [])
     #expect(try index.entries.row(number: number) == nil)

@@ -112,7 +112,7 @@ struct MemoryHandoverTests {
       _ = first.image(for: key("http://h/\(number)"), at: at(Int64(number)))
     }
     func order(_ tier: MemoryTier) -> [String] {
-      tier.images.list.newestFirst.map { tier.images.list.image(at: $0).key.url.text }
+      tier.images.newestFirst.map { tier.images.image(at: $0).key.url.text }
     }
     let second = try next(try #require(try leave(first, at: 60)))
     #expect(order(second) == order(first))
@@ -378,8 +378,8 @@ struct MemoryHandoverTests {
     do {
       _ = try tier.takeOver(index: index, bodies: bodies, release: "1", at: at(5), wall: 1_000_000)
     } catch { #expect(tier.count == 0) }
-    for place in tier.images.list.newestFirst {
-      let image = tier.images.list.image(at: place)
+    for place in tier.images.newestFirst {
+      let image = tier.images.image(at: place)
       #expect(image.age(at: at(6)) >= 0 && image.freshFor(at: at(6)) >= 0)
       _ = image.state(at: at(1 << 30))
     }

@@ -1,9 +1,9 @@
 import ImgdCache
-import ImgdFleet
 import ImgdSystem
 import ImgdWire
 
 @testable import ImgdDaemon
+@testable import ImgdFleet
 
 /// The fleet of a core: it notes the orders, answers looks and claims as a test plans it, and tells the core
 /// whatever else the test wants.

@@ -143,7 +143,7 @@ final class PlannedTransfer {
   private func receive(_ body: [UInt8]) {
     finish(
       .received(
-        TransferResult(payload: Payload(body), head: answer, retries: 0, expected: length)))
+        TransferResult(payload: Payload(body), head: answer, retries: 0, resumedFrom: 0, expected: length)))
   }
 
   private var answer: ResponseHead { head.head }

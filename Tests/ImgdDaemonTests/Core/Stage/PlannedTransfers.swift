@@ -1,7 +1,7 @@
 import ImgdSystem
-import ImgdTransfer
 
 @testable import ImgdDaemon
+@testable import ImgdTransfer
 
 /// The transfers that a core begins, as its origin plans them.
 ///

@@ -1,0 +1,85 @@
+import ImgdDecode
+import ImgdWire
+
+/// A shape of lines, and the form in which they want their pictures.
+struct KnownShape {
+  /// What a line of the shape asks for.
+  struct Found {
+    let parts: LineShape.Parts
+    let showing: FetchRequest.Showing
+    let form: WantedRendition?
+    /// The tag of the URL in the memory tier, where it has been computed.
+    var tag: UInt32?
+  }
+
+  let line: LineShape
+  /// Nil for pictures as their origins send them.
+  let form: WantedRendition?
+
+  init(_ line: LineShape) {
+    self.line = line
+    form = WantedRendition(line)
+  }
+}
+
+/// A rendition that all lines of a shape want.
+final class WantedRendition {
+  let rendition: Rendition
+  /// The rendition as it is written in keys.
+  let text: String
+
+  init?(_ line: LineShape) {
+    guard let rendition = Rendition(line.form, for: line.showing.delivery) else { return nil }
+    self.rendition = rendition
+    text = rendition.form
+  }
+}
+
+/// The lines of one read that have known shapes, from before the first of them is answered.
+///
+/// Each answer with another picture waits for memory most of its time. If all are known beforehand, the processor can
+/// fetch for all of them at the same time.
+@safe final class LinesAhead {
+  /// More of them would push what the first ones need out of the processor's nearest memory.
+  static let most = 64
+
+  struct Line {
+    let place: Range<Int>
+    var found: KnownShape.Found
+  }
+
+  var lines: [Line] = []
+  private var next = 0
+  // Safe: it is compared with, and nothing is read there.
+  private var start: UnsafeRawPointer?
+
+  /// Finds the lines of a read; false if there are not several.
+  func find(in bytes: Span<UInt8>, _ find: (Span<UInt8>) -> KnownShape.Found?) -> Bool {
+    lines.removeAll(keepingCapacity: true)
+    next = 0
+    var begin = 0
+    while lines.count < Self.most, let end = LineFramer.newline(in: bytes, from: begin) {
+      if begin == 0, end + 1 == bytes.count { return false }
+      if let found = find(bytes.extracting(begin..<end)) { lines.append(Line(place: begin..<end, found: found)) }
+      begin = end + 1
+    }
+    unsafe start = bytes.withUnsafeBytes { $0.baseAddress }
+    return lines.count > 1
+  }
+
+  /// What a line asks for, if it is the next of those that were found.
+  @inline(__always) func next(_ line: Span<UInt8>) -> KnownShape.Found? {
+    guard next < lines.count else { return nil }
+    let offset = unsafe line.withUnsafeBytes { line in
+      unsafe line.baseAddress.flatMap { at in unsafe start.map { unsafe at - $0 } }
+    }
+    while next < lines.count, lines[next].place.lowerBound < offset ?? .max { next += 1 }
+    guard next < lines.count, lines[next].place.lowerBound == offset, lines[next].place.count == line.count else {
+      return nil
+    }
+    return lines[next].found
+  }
+
+  /// Forgets the lines, which have been read.
+  func forget() { lines.removeAll(keepingCapacity: true) }
+}
