@@ -6,10 +6,10 @@ import builtins
 import errno
 import io
 import os
-from typing import Any, BinaryIO, Dict, Optional, Tuple, Type, TypeVar
+from typing import Any, BinaryIO, Dict, Optional, Tuple, Type, TypeVar, Union
 
 from ._conversation import Answer, Descriptor
-from ._memory import mapped
+from ._memory import contents
 from .errors import Error, PictureGone, no_descriptor
 
 Value = TypeVar("Value")
@@ -78,11 +78,12 @@ class Picture:
         #: The daemon's answer, as docs/protocol.md describes it.
         self.raw = raw
         self._closed = False
-        self._view: Optional[builtins.memoryview] = None
+        # What was delivered, once it is in memory.
+        self._content: Union[None, builtins.bytes, builtins.memoryview] = None
         self._descriptor: Optional[Descriptor] = None
         if descriptor is not None:
             with descriptor:
-                self._view = mapped(descriptor.fileno())
+                self._content = contents(descriptor.fileno())
 
     @property
     def url(self) -> str:
@@ -170,17 +171,13 @@ class Picture:
         return self._field("average", str)
 
     def memoryview(self) -> builtins.memoryview:
-        """What was delivered, mapped into memory and not copied."""
-        self._check_is_open()
-        if self._view is None:
-            with self._open() as descriptor:
-                self._view = mapped(descriptor.fileno())
-        return memoryview(self._view)
+        """What was delivered, not copied; a large picture is mapped into memory."""
+        return memoryview(self._loaded())
 
     def bytes(self) -> builtins.bytes:
-        """A copy of what was delivered."""
-        with self.memoryview() as view:
-            return view.tobytes()
+        """What was delivered."""
+        content = self._loaded()
+        return content if isinstance(content, builtins.bytes) else content.tobytes()
 
     def __bytes__(self) -> builtins.bytes:
         return self.bytes()
@@ -213,7 +210,7 @@ class Picture:
         """
         self._check_is_open()
         if self._descriptor is None:
-            self._descriptor = self._open() if self._view is None else self._copied()
+            self._descriptor = self._open() if self._content is None else self._copied()
         return self._descriptor.fileno()
 
     def close(self) -> None:
@@ -222,7 +219,14 @@ class Picture:
         if self._descriptor is not None:
             self._descriptor.close()
         # It ends with the last view of it.
-        self._view = None
+        self._content = None
+
+    def _loaded(self) -> Union[builtins.bytes, builtins.memoryview]:
+        self._check_is_open()
+        if self._content is None:
+            with self._open() as descriptor:
+                self._content = contents(descriptor.fileno())
+        return self._content
 
     def _check_is_open(self) -> None:
         if self._closed:
