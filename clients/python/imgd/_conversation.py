@@ -13,8 +13,9 @@ import json
 import os
 import uuid
 from collections import deque
-from typing import Any, Callable, Deque, Dict, Iterable, List, NamedTuple, Optional
+from typing import Any, Callable, Deque, Dict, List, NamedTuple, Optional, Sequence, Union
 
+from ._requests import PlainFetch, Request
 from .errors import ConnectionFailed, ConnectionLost, Error, no_descriptor
 
 #: No answer comes near it: a page of entries has 256 KiB. What sends more is not imgd.
@@ -22,9 +23,20 @@ LONGEST_LINE = 16 * 1024 * 1024
 #: The daemon never has more than one descriptor on its way before the line that it belongs to.
 MOST_DESCRIPTORS = 64
 
+#: A plain fetch, with its fields in the order of all others: the daemon does not parse a line that has the shape of
+#: an earlier one, and neither is this one put together anew.
+_PLAIN_LINE = '{"id":%d,"receipt":"%s","cmd":"fetch","url":%s,"deliver":"%s"}\n'
+#: Made once: `json.dumps` and `json.loads` with options of their own make them for each call.
+_encode = json.JSONEncoder(
+    ensure_ascii=False, allow_nan=False, separators=(",", ":")
+).encode
+_decode = json.JSONDecoder().raw_decode
+
 
 class Descriptor:
     """A file descriptor that is closed with the object at the latest; -1 is none."""
+
+    __slots__ = ("_number",)
 
     def __init__(self, number: int) -> None:
         self._number = number
@@ -67,6 +79,8 @@ class Answer(NamedTuple):
 
 class Call:
     """One request under way on one connection."""
+
+    __slots__ = ("identifier", "request", "size", "answer", "failure", "on_news", "_progress")
 
     def __init__(self, identifier: int, request: Dict[str, Any], size: int) -> None:
         self.identifier = identifier
@@ -127,76 +141,107 @@ class Conversation:
         self.failure: Optional[ConnectionFailed] = None
         self._calls: Dict[int, Call] = {}
         self._last_identifier = 0
+        # Random but for the last group, which is the number of the request.
+        self._receipts = str(uuid.uuid4())[:24] + "%012x"
         self._partial = bytearray()
         self._descriptors: Deque[Descriptor] = deque()
 
-    def begin(self, request: Dict[str, Any]) -> Call:
+    def begin(self, request: Union[Request, PlainFetch]) -> Call:
         """Queues a request; a fetch has a receipt in any case, by which it can be cancelled."""
-        if request["cmd"] == "fetch":
-            request = {"receipt": str(uuid.uuid4()), **request}
-        self._last_identifier += 1
-        line = _line({"id": self._last_identifier, **request})
-        call = Call(self._last_identifier, request, len(line))
+        self._last_identifier = identifier = self._last_identifier + 1
+        if isinstance(request, PlainFetch):
+            url, delivery = request
+            receipt = self._receipts % identifier
+            text = _PLAIN_LINE % (identifier, receipt, _encode(url), delivery)
+            request = {"receipt": receipt, "cmd": "fetch", "url": url}
+        else:
+            if request["cmd"] == "fetch":
+                request = {"receipt": self._receipts % identifier, **request}
+            text = _encode({"id": identifier, **request}) + "\n"
+        try:
+            line = text.encode()
+        except UnicodeEncodeError as error:
+            raise ValueError(f"this is not text that has an UTF-8 form: {error.object!r}") from None
+        call = Call(identifier, request, len(line))
         if self.failure is not None:
             call.end(None, self.failure)
         else:
-            self._calls[call.identifier] = call
+            self._calls[identifier] = call
             self.unsent += line
         return call
 
-    def abandon(self, call: Call) -> None:
-        """Ends a call that nobody waits for any more; its fetch is cancelled."""
+    @property
+    def count(self) -> int:
+        """How many requests have no answer yet."""
+        return len(self._calls)
+
+    def abandon(self, call: Call) -> bool:
+        """Ends a call that nobody waits for any more; whether that has to be told to the daemon, to cancel a fetch."""
         if call.answer is not None and call.answer.descriptor is not None:
             call.answer.descriptor.close()
         under_way = self._calls.pop(call.identifier, None) is not None
         # Who gives up a `wait` has no wish to end the fetch.
-        if under_way and call.request["cmd"] == "fetch":
-            self.begin({"cmd": "cancel", "receipt": call.request["receipt"]})
+        if not under_way or call.request["cmd"] != "fetch":
+            return False
+        self.begin({"cmd": "cancel", "receipt": call.request["receipt"]})
+        return True
 
-    def receive(self, data: bytes, descriptors: Iterable[int], cut: bool = False) -> None:
+    def receive(
+        self, data: Union[bytes, bytearray], descriptors: Sequence[int], cut: bool = False
+    ) -> None:
         """Takes what a read has returned; no data mean the end."""
-        self._descriptors.extend(Descriptor(number) for number in descriptors)
+        if descriptors:
+            self._descriptors.extend(Descriptor(number) for number in descriptors)
         if not data:
             return self.fail(ConnectionLost(f"imgd at {self._path} closed the connection"))
-        start = 0
-        while self.failure is None:
-            end = data.find(b"\n", start)
-            if end < 0:
-                break
-            self._partial += data[start:end]
-            start = end + 1
-            line, self._partial = bytes(self._partial), bytearray()
+        start, end = 0, data.find(b"\n")
+        while end >= 0 and self.failure is None:
+            line = data[start:end]
+            if self._partial:
+                line, self._partial = self._partial + line, bytearray()
             self._take_line(line)
-        self._partial += data[start:]
-        if len(self._partial) > LONGEST_LINE:
-            self._fail_strange(f"it sent a line of more than {LONGEST_LINE} bytes")
+            start, end = end + 1, data.find(b"\n", end + 1)
+        if start < len(data):
+            self._partial += data[start:]
+            if len(self._partial) > LONGEST_LINE:
+                self._fail_strange(f"it sent a line of more than {LONGEST_LINE} bytes")
         if cut or len(self._descriptors) > MOST_DESCRIPTORS:
             self._fail_strange("it sent descriptors without a line")
+        if self.failure is not None:
+            self._drop()
 
     def fail(self, failure: ConnectionFailed) -> None:
         """Ends it, and all calls with it; the first reason stays."""
         if self.failure is not None:
             return
         self.failure = failure
-        # In a forked process the old ones may be in use for ever, by a thread that is not there.
-        self.unsent, self._partial = bytearray(), bytearray()
-        for descriptor in self._descriptors:
-            descriptor.close()
-        self._descriptors.clear()
+        # In a forked process the old one may be in use for ever, by a thread that is not there.
+        self.unsent = bytearray()
+        self._drop()
         calls: List[Call] = list(self._calls.values())
         self._calls.clear()
         for call in calls:
             call.end(None, failure)
 
-    def _take_line(self, line: bytes) -> None:
-        # A daemon that works for a client which has shut its side sends spaces meanwhile.
-        if not line.strip():
-            return
+    def _drop(self) -> None:
+        """Lets go of what has arrived and belongs to nobody any more."""
+        self._partial = bytearray()
+        for descriptor in self._descriptors:
+            descriptor.close()
+        self._descriptors.clear()
+
+    def _take_line(self, line: Union[bytes, bytearray]) -> None:
         try:
-            fields = json.loads(line)
+            # A daemon that works for a client which has shut its side sends spaces meanwhile.
+            text = line.decode().strip()
+            if not text:
+                return
+            fields, end = _decode(text)
         except (ValueError, RecursionError):
             return self._fail_strange("its answer is not JSON")
-        if not isinstance(fields, dict):
+        if end < len(text):
+            return self._fail_strange("its answer is not JSON")
+        if type(fields) is not dict:
             return self._fail_strange("its answer is not a JSON object")
         descriptor: Optional[Descriptor] = None
         if fields.get("fds"):
@@ -245,10 +290,3 @@ def without_frame(fields: Dict[str, Any]) -> Dict[str, Any]:
     """What a line says, without the fields that tell which line it is."""
     return {name: value for name, value in fields.items() if name not in ("id", "ok")}
 
-
-def _line(request: Dict[str, Any]) -> bytes:
-    text = json.dumps(request, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    try:
-        return text.encode() + b"\n"
-    except UnicodeEncodeError as error:
-        raise ValueError(f"this is not text that has an UTF-8 form: {error.object!r}") from None

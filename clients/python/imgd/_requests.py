@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from typing import Any, Dict, Literal, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, Literal, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 Request = Dict[str, Any]
 Receipt = Union[str, uuid.UUID]
@@ -21,6 +21,15 @@ Deliver = Literal["path", "bytes", "pixels", "none"]
 Tier = Literal["memory", "disk"]
 PurgedTier = Literal["memory", "disk", "all"]
 Topic = Literal["jobs", "cache", "pressure", "config"]
+
+
+class PlainFetch(NamedTuple):
+    """A `fetch` that says nothing but what and how, as nearly all do; its line is known beforehand."""
+
+    url: str
+    #: As the protocol has it.
+    delivery: str
+
 
 _deliveries = {"path": "path", "bytes": "fd", "pixels": "pixels", "none": "none"}
 
@@ -47,8 +56,28 @@ def fetch(
     progress: bool = False,
     receipt: Optional[Receipt] = None,
     wait: bool = True,
-) -> Request:
+) -> Union[Request, PlainFetch]:
     """A `fetch`; without a receipt, each attempt at it gets one of its own."""
+    if (
+        cache is None
+        and resize is None
+        and fit is None
+        and crop is None
+        and format is None
+        and quality is None
+        and priority is None
+        and share is None
+        and tags is None
+        and headers is None
+        and identifier is None
+        and ttl is None
+        and timeout is None
+        and max_bytes is None
+        and receipt is None
+        and wait
+        and not (describe or progress)
+    ):
+        return PlainFetch(_url(url), _delivery(deliver))
     request: Request = {
         "cmd": "fetch",
         "url": _url(url),
@@ -148,6 +177,11 @@ def subscribe(topics: Sequence[Topic]) -> Request:
     if not topics:
         raise ValueError("subscribe needs a topic: jobs, cache, pressure or config")
     return {"cmd": "subscribe", "events": list(topics)}
+
+
+def url_of(request: Union[Request, PlainFetch]) -> Optional[str]:
+    """What it is about, if that is one picture."""
+    return request.url if isinstance(request, PlainFetch) else request.get("url")
 
 
 def _url(url: str) -> str:

@@ -9,6 +9,7 @@ All requests go over one connection at the same time. A task that is cancelled c
 from __future__ import annotations
 
 import asyncio
+import functools
 import itertools
 import os
 import socket as sockets
@@ -35,6 +36,7 @@ from ._requests import (
     Deliver,
     Fit,
     Format,
+    PlainFetch,
     Priority,
     PurgedTier,
     Receipt,
@@ -45,7 +47,7 @@ from ._requests import (
 )
 from ._socket import Place, find_socket
 from .client import GRACE, OnProgress, Outcome
-from .errors import ConnectionFailed, ConnectionLost, FetchError, TimedOut, request_error
+from .errors import ConnectionFailed, ConnectionLost, FetchError, TimedOut, no_answer, request_error
 from .picture import Picture, delivered
 
 __all__ = ["Client", "Outcome", "Picture", "Progress", "Subscription"]
@@ -65,22 +67,29 @@ class _Connection:
         #: Called when something has arrived.
         self.on_arrival: Callable[[], None] = lambda: None
         self._socket = socket
+        self._buffer = bytearray(_socket.CHUNK)
         self._reads = False
         self._writes = False
+        self._will_flush = False
         self.resume()
 
     @property
     def is_over(self) -> bool:
         return self.conversation.failure is not None
 
-    def begin(self, request: Request) -> Call:
+    def begin(self, request: Union[Request, PlainFetch]) -> Call:
         call = self.conversation.begin(request)
-        self._flush()
+        if self.conversation.count == 1:
+            self._flush()
+        elif not self._will_flush:
+            # What other tasks begin until then goes with it, in one call.
+            self._will_flush = True
+            self.loop.call_soon(self._flush)
         return call
 
     def abandon(self, call: Call) -> None:
-        self.conversation.abandon(call)
-        self._flush()
+        if self.conversation.abandon(call):
+            self._flush()
 
     def pause(self) -> None:
         """Leaves what arrives to the kernel."""
@@ -103,24 +112,25 @@ class _Connection:
 
     def _read(self) -> None:
         try:
-            data, descriptors, cut = _socket.receive(self._socket)
+            count, descriptors, cut = _socket.receive(self._socket, self._buffer, _socket.AT_ONCE)
         except BlockingIOError:
             return
         except OSError as error:
             self.close(ConnectionLost(f"the connection to imgd broke: {error}"))
         else:
-            self.conversation.receive(data, descriptors, cut)
+            self.conversation.receive(self._buffer[:count], descriptors, cut)
         if self.conversation.failure is not None:
             self.close(self.conversation.failure)
         self.on_arrival()
 
     def _flush(self) -> None:
+        self._will_flush = False
         if self.is_over:
             return
         unsent = self.conversation.unsent
         try:
             while unsent:
-                del unsent[: self._socket.send(unsent, sockets.MSG_NOSIGNAL)]
+                del unsent[: self._socket.send(unsent, _socket.TO_SEND)]
         except BlockingIOError:
             if not self._writes:
                 self._writes = True
@@ -157,6 +167,12 @@ async def _connect(path: str, timeout: float) -> _Connection:
     except BaseException:
         socket.close()
         raise
+
+
+def _wake(waiting: "asyncio.Future[None]") -> None:
+    # There may be more news before the task runs, or it was cancelled meanwhile.
+    if not waiting.done():
+        waiting.set_result(None)
 
 
 class Client:
@@ -450,55 +466,54 @@ class Client:
         self._connection = connection
         return connection
 
-    async def _ask(self, request: Request) -> Dict[str, Any]:
+    async def _ask(self, request: Union[Request, PlainFetch]) -> Dict[str, Any]:
         return without_frame((await self._answer(request, self._timeout)).fields)
 
     async def _answer(
-        self, request: Request, limit: Optional[float], on_progress: Optional[OnProgress] = None
+        self,
+        request: Union[Request, PlainFetch],
+        limit: Optional[float],
+        on_progress: Optional[OnProgress] = None,
     ) -> Answer:
+        if limit is None:
+            return await self._answer_in_time(request, on_progress)
         try:
             return await asyncio.wait_for(self._answer_in_time(request, on_progress), limit)
         except TimedOut:
             # One of the daemon's is a TimeoutError as well.
             raise
         except asyncio.TimeoutError:
-            raise TimedOut(
-                "timeout",
-                "the daemon has not answered in time",
-                True,
-                {"phase": "answer"},
-                request.get("url"),
-            ) from None
+            raise no_answer(_requests.url_of(request)) from None
 
     async def _answer_in_time(
-        self, request: Request, on_progress: Optional[OnProgress]
+        self, request: Union[Request, PlainFetch], on_progress: Optional[OnProgress]
     ) -> Answer:
         try:
             return await self._attempt(request, on_progress)
         except ConnectionLost:
             return await self._attempt(request, on_progress)
 
-    async def _attempt(self, request: Request, on_progress: Optional[OnProgress]) -> Answer:
+    async def _attempt(
+        self, request: Union[Request, PlainFetch], on_progress: Optional[OnProgress]
+    ) -> Answer:
         connection = await self._connected()
         call = connection.begin(request)
-        news = asyncio.Event()
-        call.on_news = news.set
         try:
             while not call.ended:
-                await news.wait()
-                news.clear()
+                news = connection.loop.create_future()
+                call.on_news = functools.partial(_wake, news)
+                await news
                 progress = call.take_progress()
                 if progress is not None and on_progress is not None:
                     on_progress(progress)
             if call.answer is None:
                 raise call.failure or ConnectionLost("there is no answer")
             if call.answer.fields.get("ok") is not True:
-                raise request_error(request, call.answer.fields)
+                raise request_error(call.request, call.answer.fields)
             answer, call.answer = call.answer, None
             return answer
         finally:
             connection.abandon(call)
-
 
 class Subscription:
     """An asynchronous iterator over the daemon's events, each a dictionary.

@@ -32,6 +32,7 @@ from ._requests import (
     Deliver,
     Fit,
     Format,
+    PlainFetch,
     Priority,
     PurgedTier,
     Receipt,
@@ -41,7 +42,7 @@ from ._requests import (
     Topic,
 )
 from ._socket import Place, find_socket
-from .errors import ConnectionFailed, ConnectionLost, FetchError, TimedOut, request_error
+from .errors import ConnectionFailed, ConnectionLost, FetchError, no_answer, request_error
 from .picture import Picture, delivered
 
 OnProgress = Callable[[Progress], None]
@@ -336,6 +337,9 @@ class Client:
 
     def _connected(self) -> Connection:
         """The connection, made anew if there is none or it was lost."""
+        present = self._connection
+        if present is not None and not present.is_over:
+            return present
         with self._lock:
             if self._closed:
                 raise ConnectionFailed("the client was closed")
@@ -348,7 +352,7 @@ class Client:
         self._lock = threading.Lock()
         self._connection = None
 
-    def _ask(self, request: Request) -> Dict[str, Any]:
+    def _ask(self, request: Union[Request, PlainFetch]) -> Dict[str, Any]:
         return without_frame(self._answer(_Inquiry(self, request, self._timeout)).fields)
 
     def _answer(self, inquiry: _Inquiry) -> Answer:
@@ -378,7 +382,7 @@ class _Inquiry:
     def __init__(
         self,
         client: Client,
-        request: Request,
+        request: Union[Request, PlainFetch],
         limit: Optional[float],
         on_progress: Optional[OnProgress] = None,
     ) -> None:
@@ -412,15 +416,9 @@ class _Inquiry:
         if self.call.failure is not None:
             raise self.call.failure
         if answer is None:
-            raise TimedOut(
-                "timeout",
-                "the daemon has not answered in time",
-                True,
-                {"phase": "answer"},
-                self.request.get("url"),
-            )
+            raise no_answer(self.call.request.get("url"))
         if answer.fields.get("ok") is not True:
-            raise request_error(self.request, answer.fields)
+            raise request_error(self.call.request, answer.fields)
         self.call.answer = None
         return answer
 
@@ -438,7 +436,7 @@ def _wait_for_news(inquiries: Sequence[_Inquiry]) -> None:
 
 
 def _outcome(ended: _Inquiry) -> Outcome:
-    url = ended.request["url"]
+    url = ended.call.request["url"]
     try:
         return Outcome(url, delivered(ended.answer()), None)
     except FetchError as error:
