@@ -93,7 +93,11 @@ class Connection:
             self._conversation.abandon(call)
             self._flush()
 
-    def wait(self, calls: Sequence[Call], deadline: Optional[float]) -> None:
+    def wait(self, call: Call, deadline: Optional[float]) -> None:
+        """Returns when the call has news, or at the deadline."""
+        self._wait(lambda: call.has_news, deadline, (call,))
+
+    def wait_for_any(self, calls: Sequence[Call], deadline: Optional[float]) -> None:
         """Returns when one of the calls has news, or at the deadline."""
         self._wait(lambda: any(call.has_news for call in calls), deadline, calls)
 

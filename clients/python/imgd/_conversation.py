@@ -16,7 +16,7 @@ from collections import deque
 from typing import Any, Callable, Deque, Dict, List, NamedTuple, Optional, Sequence, Union
 
 from ._requests import PlainFetch, Request
-from .errors import ConnectionFailed, ConnectionLost, Error, no_descriptor
+from .errors import ConnectionFailed, ConnectionLost, Error, no_answer, no_descriptor, request_error
 
 #: No answer comes near it: a page of entries has 256 KiB. What sends more is not imgd.
 LONGEST_LINE = 16 * 1024 * 1024
@@ -95,12 +95,24 @@ class Call:
     @property
     def has_news(self) -> bool:
         """Whether it has ended, or has progress that nobody has taken."""
-        return self.ended or self._progress is not None
+        return self.answer is not None or self.failure is not None or self._progress is not None
 
     @property
     def ended(self) -> bool:
         """Whether there is an answer, or will never be one."""
         return self.answer is not None or self.failure is not None
+
+    def take_answer(self) -> Answer:
+        """The answer that it was waited for; raises what went wrong."""
+        answer = self.answer
+        if self.failure is not None:
+            raise self.failure
+        if answer is None:
+            raise no_answer(self.request.get("url"))
+        if answer.fields.get("ok") is not True:
+            raise request_error(self.request, answer.fields)
+        self.answer = None
+        return answer
 
     def take_progress(self) -> Optional[Progress]:
         """The newest progress, if it is new."""

@@ -506,14 +506,10 @@ class Client:
                 progress = call.take_progress()
                 if progress is not None and on_progress is not None:
                     on_progress(progress)
-            if call.answer is None:
-                raise call.failure or ConnectionLost("there is no answer")
-            if call.answer.fields.get("ok") is not True:
-                raise request_error(call.request, call.answer.fields)
-            answer, call.answer = call.answer, None
-            return answer
-        finally:
+            return call.take_answer()
+        except BaseException:
             connection.abandon(call)
+            raise
 
 class Subscription:
     """An asynchronous iterator over the daemon's events, each a dictionary.

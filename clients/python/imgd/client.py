@@ -42,7 +42,7 @@ from ._requests import (
     Topic,
 )
 from ._socket import Place, find_socket
-from .errors import ConnectionFailed, ConnectionLost, FetchError, no_answer, request_error
+from .errors import ConnectionFailed, ConnectionLost, FetchError, request_error
 from .picture import Picture, delivered
 
 OnProgress = Callable[[Progress], None]
@@ -146,7 +146,7 @@ class Client:
             progress=progress is not None,
         )
         limit = None if timeout is None else timeout + GRACE
-        return delivered(self._answer(_Inquiry(self, request, limit, progress)))
+        return delivered(self._answer(request, limit, progress))
 
     def fetch_many(
         self,
@@ -208,7 +208,7 @@ class Client:
     ) -> Picture:
         """Waits for a fetch that was begun by `start`; the end of `timeout` does not cancel it."""
         request = _requests.wait(receipt, deliver)
-        return delivered(self._answer(_Inquiry(self, request, timeout)))
+        return delivered(self._answer(request, timeout))
 
     @overload
     def cancel(self, receipt: Receipt) -> str: ...
@@ -353,14 +353,39 @@ class Client:
         self._connection = None
 
     def _ask(self, request: Union[Request, PlainFetch]) -> Dict[str, Any]:
-        return without_frame(self._answer(_Inquiry(self, request, self._timeout)).fields)
+        return without_frame(self._answer(request, self._timeout).fields)
 
-    def _answer(self, inquiry: _Inquiry) -> Answer:
+    def _answer(
+        self,
+        request: Union[Request, PlainFetch],
+        limit: Optional[float],
+        on_progress: Optional[OnProgress] = None,
+    ) -> Answer:
+        deadline = None if limit is None else time.monotonic() + limit
         try:
-            self._first_ended([inquiry], True)
-            return inquiry.answer()
-        finally:
-            inquiry.abandon()
+            return self._attempt(request, deadline, on_progress)
+        except ConnectionLost:
+            pass
+        return self._attempt(request, deadline, on_progress)
+
+    def _attempt(
+        self,
+        request: Union[Request, PlainFetch],
+        deadline: Optional[float],
+        on_progress: Optional[OnProgress],
+    ) -> Answer:
+        connection = self._connected()
+        call = connection.begin(request)
+        try:
+            connection.wait(call, deadline)
+            while (progress := call.take_progress()) is not None:
+                if on_progress is not None:
+                    on_progress(progress)
+                connection.wait(call, deadline)
+            return call.take_answer()
+        except BaseException:
+            connection.abandon(call)
+            raise
 
     def _first_ended(self, inquiries: Sequence[_Inquiry], ordered: bool) -> _Inquiry:
         """Waits for the first of them, or for any."""
@@ -411,17 +436,6 @@ class _Inquiry:
             self._send()
         return self.call.ended or (self.deadline is not None and time.monotonic() >= self.deadline)
 
-    def answer(self) -> Answer:
-        answer = self.call.answer
-        if self.call.failure is not None:
-            raise self.call.failure
-        if answer is None:
-            raise no_answer(self.call.request.get("url"))
-        if answer.fields.get("ok") is not True:
-            raise request_error(self.call.request, answer.fields)
-        self.call.answer = None
-        return answer
-
     def abandon(self) -> None:
         """Cancels what is still under way, and closes what nobody has taken."""
         self.connection.abandon(self.call)
@@ -432,13 +446,13 @@ def _wait_for_news(inquiries: Sequence[_Inquiry]) -> None:
     connection = inquiries[0].connection
     calls = [inquiry.call for inquiry in inquiries if inquiry.connection is connection]
     deadlines = [inquiry.deadline for inquiry in inquiries if inquiry.deadline is not None]
-    connection.wait(calls, min(deadlines, default=None))
+    connection.wait_for_any(calls, min(deadlines, default=None))
 
 
 def _outcome(ended: _Inquiry) -> Outcome:
     url = ended.call.request["url"]
     try:
-        return Outcome(url, delivered(ended.answer()), None)
+        return Outcome(url, delivered(ended.call.take_answer()), None)
     except FetchError as error:
         return Outcome(url, None, error)
     finally:
@@ -456,7 +470,7 @@ class Subscription:
         self._closed = False
         self._connection = Connection(path, timeout)
         call = self._connection.begin(request)
-        self._connection.wait([call], time.monotonic() + timeout)
+        self._connection.wait(call, time.monotonic() + timeout)
         if call.answer is None or call.answer.fields.get("ok") is not True:
             self.close()
             if call.answer is not None:
