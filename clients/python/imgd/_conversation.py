@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import uuid
 from collections import deque
 from typing import Any, Callable, Deque, Dict, List, NamedTuple, Optional, Sequence, Union
@@ -23,14 +24,19 @@ LONGEST_LINE = 16 * 1024 * 1024
 #: The daemon never has more than one descriptor on its way before the line that it belongs to.
 MOST_DESCRIPTORS = 64
 
-#: A plain fetch, with its fields in the order of all others: the daemon does not parse a line that has the shape of
-#: an earlier one, and neither is this one put together anew.
-_PLAIN_LINE = '{"id":%d,"receipt":"%s","cmd":"fetch","url":%s,"deliver":"%s"}\n'
+#: How the answer begins that nearly all fetches get. The rest of it is read when it is asked for.
+_begins_well = re.compile(rb'\{"id":(\d{1,18}),"ok":true,"receipt":"').match
 #: Made once: `json.dumps` and `json.loads` with options of their own make them for each call.
 _encode = json.JSONEncoder(
     ensure_ascii=False, allow_nan=False, separators=(",", ":")
 ).encode
 _decode = json.JSONDecoder().raw_decode
+#: A text with its quotes. It is not in the stubs that mypy has.
+_quoted: Callable[[str], str] = getattr(json.encoder, "encode_basestring")
+
+
+#: A line without its end, as it came.
+Line = Union[bytes, bytearray]
 
 
 class Descriptor:
@@ -70,11 +76,44 @@ class Progress(NamedTuple):
     expected: Optional[int]
 
 
-class Answer(NamedTuple):
+class Answer:
     """The line that ends a request, and the descriptor that came with it."""
 
-    fields: Dict[str, Any]
-    descriptor: Optional[Descriptor]
+    __slots__ = ("ok", "descriptor", "_line", "_fields")
+
+    def __init__(
+        self,
+        ok: bool,
+        line: Line = b"",
+        fields: Optional[Dict[str, Any]] = None,
+        descriptor: Optional[Descriptor] = None,
+    ) -> None:
+        #: Whether the request was carried out.
+        self.ok = ok
+        self.descriptor = descriptor
+        self._line = line
+        self._fields = fields
+
+    @property
+    def fields(self) -> Dict[str, Any]:
+        """What the line says."""
+        if self._fields is None:
+            try:
+                self._fields = _object(self._line)
+            except ValueError as error:
+                raise Error(f"the answer of imgd {error}") from None
+        return self._fields
+
+    @property
+    def path(self) -> object:
+        """What the line says about a file, often all that is wanted of it."""
+        if self._fields is None:
+            # A quote inside a text has a backslash before it: so this is no part of a URL.
+            start = self._line.rfind(b',"path":"') + 9
+            text = self._line[start : self._line.find(b'"', start)]
+            if start > 9 and text.isascii() and b"\\" not in text:
+                return text.decode()
+        return self.fields.get("path")
 
 
 class Call:
@@ -109,7 +148,7 @@ class Call:
             raise self.failure
         if answer is None:
             raise no_answer(self.request.get("url"))
-        if answer.fields.get("ok") is not True:
+        if not answer.ok:
             raise request_error(self.request, answer.fields)
         self.answer = None
         return answer
@@ -155,6 +194,11 @@ class Conversation:
         self._last_identifier = 0
         # Random but for the last group, which is the number of the request.
         self._receipts = str(uuid.uuid4())[:24] + "%012x"
+        # A plain fetch, with its fields in the order of all others: the daemon does not parse a line that has the shape
+        # of an earlier one, and neither is this one put together anew.
+        self._plain_line = (
+            f'{{"id":%d,"receipt":"{self._receipts}","cmd":"fetch","url":%s,"deliver":"%s"}}\n'
+        )
         self._partial = bytearray()
         self._descriptors: Deque[Descriptor] = deque()
 
@@ -163,9 +207,8 @@ class Conversation:
         self._last_identifier = identifier = self._last_identifier + 1
         if isinstance(request, PlainFetch):
             url, delivery = request
-            receipt = self._receipts % identifier
-            text = _PLAIN_LINE % (identifier, receipt, _encode(url), delivery)
-            request = {"receipt": receipt, "cmd": "fetch", "url": url}
+            text = self._plain_line % (identifier, identifier, _quoted(url), delivery)
+            request = {"cmd": "fetch", "url": url}
         else:
             if request["cmd"] == "fetch":
                 request = {"receipt": self._receipts % identifier, **request}
@@ -195,12 +238,11 @@ class Conversation:
         # Who gives up a `wait` has no wish to end the fetch.
         if not under_way or call.request["cmd"] != "fetch":
             return False
-        self.begin({"cmd": "cancel", "receipt": call.request["receipt"]})
+        receipt = call.request.get("receipt") or self._receipts % call.identifier
+        self.begin({"cmd": "cancel", "receipt": receipt})
         return True
 
-    def receive(
-        self, data: Union[bytes, bytearray], descriptors: Sequence[int], cut: bool = False
-    ) -> None:
+    def receive(self, data: Line, descriptors: Sequence[int], cut: bool = False) -> None:
         """Takes what a read has returned; no data mean the end."""
         if descriptors:
             self._descriptors.extend(Descriptor(number) for number in descriptors)
@@ -242,38 +284,48 @@ class Conversation:
             descriptor.close()
         self._descriptors.clear()
 
-    def _take_line(self, line: Union[bytes, bytearray]) -> None:
+    def _take_line(self, line: Line) -> None:
+        known = _begins_well(line)
+        if known is not None and line.endswith(b"}"):
+            # A quote inside a text has a backslash before it: so this is no part of a URL.
+            lends = b'"fds":[{' in line
+            return self._take_answer(int(known[1]), lends, Answer(True, line))
+        # A daemon that works for a client which has shut its side sends spaces meanwhile.
+        if not line.strip():
+            return
         try:
-            # A daemon that works for a client which has shut its side sends spaces meanwhile.
-            text = line.decode().strip()
-            if not text:
-                return
-            fields, end = _decode(text)
-        except (ValueError, RecursionError):
-            return self._fail_strange("its answer is not JSON")
-        if end < len(text):
-            return self._fail_strange("its answer is not JSON")
-        if type(fields) is not dict:
-            return self._fail_strange("its answer is not a JSON object")
-        descriptor: Optional[Descriptor] = None
-        if fields.get("fds"):
-            if not self._descriptors:
-                return self._fail_strange("its answer lacks its descriptor")
-            descriptor = self._descriptors.popleft()
+            fields = _object(line)
+        except ValueError as error:
+            return self._fail_strange(f"its answer {error}")
+        lends = bool(fields.get("fds"))
         if "event" in fields:
             self._take_event(fields)
         elif "id" in fields:
-            identifier = fields["id"]
-            call = self._calls.pop(identifier, None) if type(identifier) is int else None
-            if call is not None and descriptor is not None and descriptor.fileno() < 0:
-                return call.end(None, no_descriptor())
-            if call is not None:
-                return call.end(Answer(fields, descriptor), None)
+            answer = Answer(fields.get("ok") is True, line, fields)
+            return self._take_answer(fields["id"], lends, answer)
         else:
             self._take_refusal(fields)
-        # Nobody waits for this line, or it has no use for a descriptor.
-        if descriptor is not None:
-            descriptor.close()
+        if lends:
+            self._take_descriptor()
+
+    def _take_answer(self, identifier: object, lends: bool, answer: Answer) -> None:
+        descriptor = self._take_descriptor() if lends else None
+        if self.failure is not None:
+            return
+        call = self._calls.pop(identifier, None) if type(identifier) is int else None
+        if call is None:
+            return
+        if descriptor is not None and descriptor.fileno() < 0:
+            return call.end(None, no_descriptor())
+        answer.descriptor = descriptor
+        call.end(answer, None)
+
+    def _take_descriptor(self) -> Optional[Descriptor]:
+        """The one of the line that has just come; it is closed with the object where nobody wants it."""
+        if self._descriptors:
+            return self._descriptors.popleft()
+        self._fail_strange("its answer lacks its descriptor")
+        return None
 
     def _take_event(self, event: Dict[str, Any]) -> None:
         identifier = event.get("id")
@@ -290,7 +342,7 @@ class Conversation:
         if reason.get("code") == "line_too_long" and self._calls:
             longest = max(self._calls.values(), key=lambda call: call.size)
             del self._calls[longest.identifier]
-            return longest.end(Answer(fields, None), None)
+            return longest.end(Answer(False, fields=fields), None)
         message = reason.get("message", "the daemon gives no reason")
         self.fail(ConnectionLost(f"imgd at {self._path} closes the connection: {message}"))
 
@@ -302,3 +354,16 @@ def without_frame(fields: Dict[str, Any]) -> Dict[str, Any]:
     """What a line says, without the fields that tell which line it is."""
     return {name: value for name, value in fields.items() if name not in ("id", "ok")}
 
+
+def _object(line: Line) -> Dict[str, Any]:
+    """The object that a line is; a ValueError says what it is instead."""
+    try:
+        text = line.decode().strip()
+        fields, end = _decode(text)
+    except (ValueError, RecursionError):
+        raise ValueError("is not JSON") from None
+    if end < len(text):
+        raise ValueError("is not JSON")
+    if not isinstance(fields, dict):
+        raise ValueError("is not a JSON object")
+    return fields

@@ -30,7 +30,7 @@ _FAILED = ctypes.c_void_p(-1).value
 
 def contents(descriptor: int) -> Union[bytes, memoryview]:
     """All of a file: read, or a view that is mapped where that is faster. The descriptor may be closed."""
-    length = os.fstat(descriptor).st_size
+    length = os.lseek(descriptor, 0, os.SEEK_END)
     if length == 0:
         raise Error("the picture is empty")
     if length <= LARGEST_READ:

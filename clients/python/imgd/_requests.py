@@ -36,13 +36,14 @@ _deliveries = {"path": "path", "bytes": "fd", "pixels": "pixels", "none": "none"
 
 def fetch(
     url: str,
-    *,
+    deliver: Deliver = "path",
     cache: Optional[Cache] = None,
     resize: Optional[Size] = None,
     fit: Optional[Fit] = None,
     crop: Optional[Crop] = None,
     format: Optional[Format] = None,
     quality: Optional[int] = None,
+    describe: bool = False,
     priority: Optional[Priority] = None,
     share: Optional[str] = None,
     tags: Union[None, str, Sequence[str]] = None,
@@ -51,13 +52,15 @@ def fetch(
     ttl: Optional[int] = None,
     timeout: Optional[float] = None,
     max_bytes: Optional[int] = None,
-    describe: bool = False,
-    deliver: Deliver = "path",
-    progress: bool = False,
     receipt: Optional[Receipt] = None,
+    progress: bool = False,
+    *,
     wait: bool = True,
 ) -> Union[Request, PlainFetch]:
-    """A `fetch`; without a receipt, each attempt at it gets one of its own."""
+    """A `fetch`; without a receipt, each attempt at it gets one of its own.
+
+    The options are in the order of the clients' own, which pass them by their places: by name they take longer.
+    """
     if (
         cache is None
         and resize is None

@@ -226,24 +226,24 @@ class Client:
         """
         request = _requests.fetch(
             url,
-            deliver=deliver,
-            cache=cache,
-            resize=resize,
-            fit=fit,
-            crop=crop,
-            format=format,
-            quality=quality,
-            describe=describe,
-            priority=priority,
-            share=share,
-            tags=tags,
-            headers=headers,
-            identifier=identifier,
-            ttl=ttl,
-            timeout=timeout,
-            max_bytes=max_bytes,
-            receipt=receipt,
-            progress=progress is not None,
+            deliver,
+            cache,
+            resize,
+            fit,
+            crop,
+            format,
+            quality,
+            describe,
+            priority,
+            share,
+            tags,
+            headers,
+            identifier,
+            ttl,
+            timeout,
+            max_bytes,
+            receipt,
+            progress is not None,
         )
         limit = None if timeout is None else timeout + GRACE
         return delivered(await self._answer(request, limit, progress))
@@ -591,7 +591,7 @@ class Subscription:
             if isinstance(error, asyncio.TimeoutError):
                 raise ConnectionLost(f"imgd at {self._path} does not answer") from None
             raise
-        if call.answer is None or call.answer.fields.get("ok") is not True:
+        if call.answer is None or not call.answer.ok:
             connection.close(ConnectionLost("the daemon refused the subscription"))
             if call.answer is not None:
                 raise request_error(self._request, call.answer.fields)

@@ -126,24 +126,24 @@ class Client:
         """
         request = _requests.fetch(
             url,
-            deliver=deliver,
-            cache=cache,
-            resize=resize,
-            fit=fit,
-            crop=crop,
-            format=format,
-            quality=quality,
-            describe=describe,
-            priority=priority,
-            share=share,
-            tags=tags,
-            headers=headers,
-            identifier=identifier,
-            ttl=ttl,
-            timeout=timeout,
-            max_bytes=max_bytes,
-            receipt=receipt,
-            progress=progress is not None,
+            deliver,
+            cache,
+            resize,
+            fit,
+            crop,
+            format,
+            quality,
+            describe,
+            priority,
+            share,
+            tags,
+            headers,
+            identifier,
+            ttl,
+            timeout,
+            max_bytes,
+            receipt,
+            progress is not None,
         )
         limit = None if timeout is None else timeout + GRACE
         return delivered(self._answer(request, limit, progress))
@@ -471,7 +471,7 @@ class Subscription:
         self._connection = Connection(path, timeout)
         call = self._connection.begin(request)
         self._connection.wait(call, time.monotonic() + timeout)
-        if call.answer is None or call.answer.fields.get("ok") is not True:
+        if call.answer is None or not call.answer.ok:
             self.close()
             if call.answer is not None:
                 raise request_error(request, call.answer.fields)

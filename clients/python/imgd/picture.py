@@ -74,16 +74,20 @@ class Picture:
     `bytes(picture)` and `picture.open()` work with every picture that was delivered.
     """
 
-    def __init__(self, raw: Dict[str, Any], descriptor: Optional[Descriptor] = None) -> None:
-        #: The daemon's answer, as docs/protocol.md describes it.
-        self.raw = raw
+    def __init__(self, answer: Union[Answer, Dict[str, Any]]) -> None:
+        self._answer = answer if isinstance(answer, Answer) else Answer(True, fields=answer)
         self._closed = False
         # What was delivered, once it is in memory.
         self._content: Union[None, builtins.bytes, builtins.memoryview] = None
         self._descriptor: Optional[Descriptor] = None
-        if descriptor is not None:
-            with descriptor:
+        if self._answer.descriptor is not None:
+            with self._answer.descriptor as descriptor:
                 self._content = contents(descriptor.fileno())
+
+    @property
+    def raw(self) -> Dict[str, Any]:
+        """The daemon's answer, as docs/protocol.md describes it."""
+        return self._answer.fields
 
     @property
     def url(self) -> str:
@@ -103,7 +107,8 @@ class Picture:
     @property
     def path(self) -> Optional[str]:
         """The file in the cache; None if it was not asked for, or if there is none."""
-        return self._field("path", str)
+        path = self._answer.path
+        return path if isinstance(path, str) else None
 
     @property
     def width(self) -> int:
@@ -282,4 +287,4 @@ class Picture:
 
 def delivered(answer: Answer) -> Picture:
     """The picture of an answer that is `ok`."""
-    return Picture(answer.fields, answer.descriptor)
+    return Picture(answer)
