@@ -156,8 +156,8 @@ class Connection:
         for call in calls:
             call.on_news = bell.ring
         self._bells[bell] = None
-        lock.release()
         try:
+            lock.release()
             bell.wait(timeout)
         finally:
             lock.acquire()
@@ -190,8 +190,8 @@ class Connection:
         """Waits until there is something to read, or room for what is left to be written."""
         unsent = bool(self._conversation.unsent)
         self._poll.modify(self._socket, select.POLLIN | (select.POLLOUT if unsent else 0))
-        lock.release()
         try:
+            lock.release()
             self._poll.poll(None if timeout is None else max(1, int(timeout * 1000)))
         finally:
             lock.acquire()
@@ -206,9 +206,9 @@ class Connection:
         buffer, conversation = self._buffer, self._conversation
         # No line has such a byte: so it is known afterwards whether anything came.
         buffer[0] = 0
-        lock.release()
         try:
             try:
+                lock.release()
                 count, descriptors, cut = _socket.receive(self._socket, buffer, flags)
             finally:
                 lock.acquire()

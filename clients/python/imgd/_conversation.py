@@ -26,6 +26,7 @@ MOST_DESCRIPTORS = 64
 
 #: How the answer begins that nearly all fetches get. The rest of it is read when it is asked for.
 _begins_well = re.compile(rb'\{"id":(\d{1,18}),"ok":true,"receipt":"').match
+_PATH = b',"path":"'
 #: Made once: `json.dumps` and `json.loads` with options of their own make them for each call.
 _encode = json.JSONEncoder(
     ensure_ascii=False, allow_nan=False, separators=(",", ":")
@@ -33,7 +34,6 @@ _encode = json.JSONEncoder(
 _decode = json.JSONDecoder().raw_decode
 #: A text with its quotes. It is not in the stubs that mypy has.
 _quoted: Callable[[str], str] = getattr(json.encoder, "encode_basestring")
-
 
 #: A line without its end, as it came.
 Line = Union[bytes, bytearray]
@@ -86,11 +86,10 @@ class Answer:
         ok: bool,
         line: Line = b"",
         fields: Optional[Dict[str, Any]] = None,
-        descriptor: Optional[Descriptor] = None,
     ) -> None:
         #: Whether the request was carried out.
         self.ok = ok
-        self.descriptor = descriptor
+        self.descriptor: Optional[Descriptor] = None
         self._line = line
         self._fields = fields
 
@@ -109,10 +108,13 @@ class Answer:
         """What the line says about a file, often all that is wanted of it."""
         if self._fields is None:
             # A quote inside a text has a backslash before it: so this is no part of a URL.
-            start = self._line.rfind(b',"path":"') + 9
-            text = self._line[start : self._line.find(b'"', start)]
-            if start > 9 and text.isascii() and b"\\" not in text:
-                return text.decode()
+            start = self._line.rfind(_PATH)
+            if start > 0:
+                start += len(_PATH)
+                end = self._line.find(b'"', start)
+                text = self._line[start:end]
+                if end > 0 and text.isascii() and b"\\" not in text:
+                    return text.decode()
         return self.fields.get("path")
 
 
@@ -301,7 +303,7 @@ class Conversation:
         if "event" in fields:
             self._take_event(fields)
         elif "id" in fields:
-            answer = Answer(fields.get("ok") is True, line, fields)
+            answer = Answer(fields.get("ok") is True, fields=fields)
             return self._take_answer(fields["id"], lends, answer)
         else:
             self._take_refusal(fields)
@@ -310,7 +312,7 @@ class Conversation:
 
     def _take_answer(self, identifier: object, lends: bool, answer: Answer) -> None:
         descriptor = self._take_descriptor() if lends else None
-        if self.failure is not None:
+        if lends and descriptor is None:
             return
         call = self._calls.pop(identifier, None) if type(identifier) is int else None
         if call is None:

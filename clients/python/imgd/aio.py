@@ -57,12 +57,24 @@ __all__ = ["Client", "Outcome", "Picture", "Progress", "Subscription"]
 _MOST_EVENTS = 1000
 
 
+#: Another object after a fork: to compare it costs no call of the system.
+_this_process = object()
+
+
+def _note_fork() -> None:
+    global _this_process
+    _this_process = object()
+
+
+os.register_at_fork(after_in_child=_note_fork)
+
+
 class _Connection:
     """A socket to the daemon on an event loop, and the requests under way on it."""
 
     def __init__(self, path: str, socket: sockets.socket) -> None:
         self.loop = asyncio.get_running_loop()
-        self.process = os.getpid()
+        self.process = _this_process
         self.conversation = Conversation(path)
         #: Called when something has arrived.
         self.on_arrival: Callable[[], None] = lambda: None
@@ -105,7 +117,7 @@ class _Connection:
     def close(self, reason: ConnectionFailed) -> None:
         self.conversation.fail(reason)
         # A loop that is closed, or that of a parent process, has nothing to be told.
-        if not self.loop.is_closed() and self.process == os.getpid():
+        if not self.loop.is_closed() and self.process is _this_process:
             self.pause()
             self._stop_writing()
         self._socket.close()
@@ -448,8 +460,8 @@ class Client:
         if self._closed:
             raise ConnectionFailed("the client was closed")
         present, loop = self._connection, asyncio.get_running_loop()
-        if present is not None and (present.loop is not loop or present.process != os.getpid()):
-            if present.loop.is_running() and present.process == os.getpid():
+        if present is not None and (present.loop is not loop or present.process is not _this_process):
+            if present.loop.is_running() and present.process is _this_process:
                 raise RuntimeError("the client is in use on another event loop")
             self._leave(ConnectionLost("the client went to another event loop"))
             present = None

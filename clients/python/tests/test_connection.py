@@ -16,8 +16,10 @@ import unittest
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Callable, List, Tuple
+from unittest import mock
 
 import imgd
+from imgd import _socket
 from imgd._socket import MACHINE_SOCKET, find_socket
 
 from .stage import LONG, Daemon, Origin, StageTest, open_descriptors, png
@@ -158,6 +160,34 @@ class SharingTests(StageTest):
             self.origin.release(self.path("slow.png"))
             self.assertEqual(fetching.result(LONG).width, 8)
 
+    def test_who_leaves_lets_another_read(self) -> None:
+        first, *others = (self.serve(f"{i}.png", held=True) for i in range(4))
+        with ThreadPoolExecutor() as threads:
+            reading = threads.submit(self.client.fetch, first)
+            self.origin.await_request(self.path("0.png"))
+            waiting = [threads.submit(self.client.fetch, url) for url in others]
+            connection = self.client._connected()
+            while len(connection._bells) < 3:
+                pass
+            # Nothing arrives for those who wait when the first one leaves.
+            for i, each in enumerate([reading, *waiting]):
+                self.origin.release(self.path(f"{i}.png"))
+                self.assertEqual(each.result(LONG).width, 8)
+
+    def test_who_gives_up_while_another_reads(self) -> None:
+        url = self.serve("held.png", held=True)
+        receipt = self.client.start(self.serve("started.png", held=True))
+        with ThreadPoolExecutor() as threads:
+            reading = threads.submit(self.client.fetch, url)
+            self.origin.await_request(self.path("held.png"))
+            while not self.client._connected()._reading:
+                pass
+            with self.assertRaises(imgd.TimedOut):
+                self.client.wait(receipt, timeout=0.01)
+            self.origin.release(self.path("held.png"))
+            self.assertEqual(reading.result(LONG).width, 8)
+        self.client.cancel(receipt)
+
     def test_a_slow_progress_function_stops_nobody(self) -> None:
         url = self.serve("slow.png")
         called, go_on = threading.Event(), threading.Event()
@@ -263,6 +293,29 @@ class GivingUpTests(StageTest):
         url = self.serve(held=True)
         self._interrupt(lambda: self.client.fetch(url))
         self.assertEqual(self.client.list(), [])
+
+    def test_an_interrupt_leaves_the_connection(self) -> None:
+        url = self.serve(held=True)
+        self.client.ping()
+        connection = self.client._connected()
+        self._interrupt(lambda: self.client.fetch(url))
+        self.client.ping()
+        self.assertIs(self.client._connected(), connection)
+
+    def test_an_interrupt_that_loses_what_has_arrived(self) -> None:
+        self.client.ping()
+        connection = self.client._connected()
+        receive = _socket.receive
+
+        def interrupted(*arguments: Any) -> None:
+            receive(*arguments)
+            raise KeyboardInterrupt
+
+        with mock.patch("imgd._socket.receive", interrupted):
+            with self.assertRaises(KeyboardInterrupt):
+                self.client.ping()
+        self.assertTrue(connection.is_over)
+        self.client.ping()
 
     def test_an_interrupt_cancels_many(self) -> None:
         urls = [self.serve("other.png", held=True)]
