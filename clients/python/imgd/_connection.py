@@ -21,7 +21,7 @@ from typing import Any, Callable, Dict, Optional, Sequence, Union
 
 from . import _socket
 from ._conversation import Call, Conversation
-from ._requests import PlainFetch, Request
+from ._requests import KnownFetch, Request
 from .errors import ConnectionFailed, ConnectionLost
 
 #: So long, in seconds, a thread waits in the call that receives, where nobody can tell it anything but that the
@@ -80,7 +80,7 @@ class Connection:
         """Whether no request can be sent any more."""
         return self._conversation.failure is not None
 
-    def begin(self, request: Union[Request, PlainFetch]) -> Call:
+    def begin(self, request: Union[Request, KnownFetch]) -> Call:
         """Sends a request, or as much of it as there is room for; `wait` sends the rest."""
         with self._lock:
             call = self._conversation.begin(request)

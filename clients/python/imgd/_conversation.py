@@ -16,7 +16,7 @@ import uuid
 from collections import deque
 from typing import Any, Callable, Deque, Dict, List, NamedTuple, Optional, Sequence, Union
 
-from ._requests import PlainFetch, Request
+from ._requests import KnownFetch, Request, encode
 from .errors import ConnectionFailed, ConnectionLost, Error, no_answer, no_descriptor, request_error
 
 #: No answer comes near it: a page of entries has 256 KiB. What sends more is not imgd.
@@ -27,10 +27,6 @@ MOST_DESCRIPTORS = 64
 #: How the answer begins that nearly all fetches get. The rest of it is read when it is asked for.
 _begins_well = re.compile(rb'\{"id":(\d{1,18}),"ok":true,"receipt":"').match
 _PATH = b',"path":"'
-#: Made once: `json.dumps` and `json.loads` with options of their own make them for each call.
-_encode = json.JSONEncoder(
-    ensure_ascii=False, allow_nan=False, separators=(",", ":")
-).encode
 _decode = json.JSONDecoder().raw_decode
 #: A text with its quotes. It is not in the stubs that mypy has.
 _quoted: Callable[[str], str] = getattr(json.encoder, "encode_basestring")
@@ -196,25 +192,22 @@ class Conversation:
         self._last_identifier = 0
         # Random but for the last group, which is the number of the request.
         self._receipts = str(uuid.uuid4())[:24] + "%012x"
-        # A plain fetch, with its fields in the order of all others: the daemon does not parse a line that has the shape
-        # of an earlier one, and neither is this one put together anew.
-        self._plain_line = (
-            f'{{"id":%d,"receipt":"{self._receipts}","cmd":"fetch","url":%s,"deliver":"%s"}}\n'
-        )
+        # The daemon does not parse a line that has the shape of an earlier one, and neither is this one put together anew.
+        self._known_line = f'{{"id":%d,"receipt":"{self._receipts}","cmd":"fetch","url":%s,%s}}\n'
         self._partial = bytearray()
         self._descriptors: Deque[Descriptor] = deque()
 
-    def begin(self, request: Union[Request, PlainFetch]) -> Call:
+    def begin(self, request: Union[Request, KnownFetch]) -> Call:
         """Queues a request; a fetch has a receipt in any case, by which it can be cancelled."""
         self._last_identifier = identifier = self._last_identifier + 1
-        if isinstance(request, PlainFetch):
-            url, delivery = request
-            text = self._plain_line % (identifier, identifier, _quoted(url), delivery)
+        if isinstance(request, KnownFetch):
+            url, options = request
+            text = self._known_line % (identifier, identifier, _quoted(url), options)
             request = {"cmd": "fetch", "url": url}
         else:
             if request["cmd"] == "fetch":
                 request = {"receipt": self._receipts % identifier, **request}
-            text = _encode({"id": identifier, **request}) + "\n"
+            text = encode({"id": identifier, **request}) + "\n"
         try:
             line = text.encode()
         except UnicodeEncodeError as error:

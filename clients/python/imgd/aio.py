@@ -36,7 +36,7 @@ from ._requests import (
     Deliver,
     Fit,
     Format,
-    PlainFetch,
+    KnownFetch,
     Priority,
     PurgedTier,
     Receipt,
@@ -89,7 +89,7 @@ class _Connection:
     def is_over(self) -> bool:
         return self.conversation.failure is not None
 
-    def begin(self, request: Union[Request, PlainFetch]) -> Call:
+    def begin(self, request: Union[Request, KnownFetch]) -> Call:
         call = self.conversation.begin(request)
         if self.conversation.count == 1:
             self._flush()
@@ -478,12 +478,12 @@ class Client:
         self._connection = connection
         return connection
 
-    async def _ask(self, request: Union[Request, PlainFetch]) -> Dict[str, Any]:
+    async def _ask(self, request: Union[Request, KnownFetch]) -> Dict[str, Any]:
         return without_frame((await self._answer(request, self._timeout)).fields)
 
     async def _answer(
         self,
-        request: Union[Request, PlainFetch],
+        request: Union[Request, KnownFetch],
         limit: Optional[float],
         on_progress: Optional[OnProgress] = None,
     ) -> Answer:
@@ -498,7 +498,7 @@ class Client:
             raise no_answer(_requests.url_of(request)) from None
 
     async def _answer_in_time(
-        self, request: Union[Request, PlainFetch], on_progress: Optional[OnProgress]
+        self, request: Union[Request, KnownFetch], on_progress: Optional[OnProgress]
     ) -> Answer:
         try:
             return await self._attempt(request, on_progress)
@@ -506,7 +506,7 @@ class Client:
             return await self._attempt(request, on_progress)
 
     async def _attempt(
-        self, request: Union[Request, PlainFetch], on_progress: Optional[OnProgress]
+        self, request: Union[Request, KnownFetch], on_progress: Optional[OnProgress]
     ) -> Answer:
         connection = await self._connected()
         call = connection.begin(request)

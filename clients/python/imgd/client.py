@@ -32,7 +32,7 @@ from ._requests import (
     Deliver,
     Fit,
     Format,
-    PlainFetch,
+    KnownFetch,
     Priority,
     PurgedTier,
     Receipt,
@@ -352,12 +352,12 @@ class Client:
         self._lock = threading.Lock()
         self._connection = None
 
-    def _ask(self, request: Union[Request, PlainFetch]) -> Dict[str, Any]:
+    def _ask(self, request: Union[Request, KnownFetch]) -> Dict[str, Any]:
         return without_frame(self._answer(request, self._timeout).fields)
 
     def _answer(
         self,
-        request: Union[Request, PlainFetch],
+        request: Union[Request, KnownFetch],
         limit: Optional[float],
         on_progress: Optional[OnProgress] = None,
     ) -> Answer:
@@ -370,7 +370,7 @@ class Client:
 
     def _attempt(
         self,
-        request: Union[Request, PlainFetch],
+        request: Union[Request, KnownFetch],
         deadline: Optional[float],
         on_progress: Optional[OnProgress],
     ) -> Answer:
@@ -407,7 +407,7 @@ class _Inquiry:
     def __init__(
         self,
         client: Client,
-        request: Union[Request, PlainFetch],
+        request: Union[Request, KnownFetch],
         limit: Optional[float],
         on_progress: Optional[OnProgress] = None,
     ) -> None:

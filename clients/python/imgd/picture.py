@@ -16,7 +16,7 @@ Value = TypeVar("Value")
 
 
 class Pixels:
-    """Decoded pixels in memory that all who asked for them share: upright, in sRGB, read-only.
+    """Decoded pixels: upright, in sRGB, read-only. All who asked for them share the memory of large ones.
 
     Four bytes for each pixel: red, green, blue and alpha, which is not multiplied in.
     `numpy.asarray(pixels)` is an array of (height, width, 4) over the same memory.
@@ -66,7 +66,7 @@ class Picture:
     readable through this object. For the bytes of a picture that has no file, or that is kept for
     longer before it is read, fetch it with `deliver="bytes"`.
 
-    One that was delivered as bytes or pixels is mapped into memory, and holds no descriptor.
+    One that was delivered as bytes or pixels is in memory, read or mapped, and holds no descriptor.
     `close()`, the end of a `with` block, or the end of the object lets go of it; views that were
     taken stay valid.
 

@@ -217,6 +217,8 @@ class SharingTests(StageTest):
             reading = threads.submit(self.client.fetch, held["url"])
             self.origin.await_request(self.path("held.png"))
             connection = self.client._connected()
+            while not connection._quiet:
+                pass
             self.daemon.send(signal.SIGSTOP)
             while not connection._conversation.unsent:
                 connection.begin({**held, "tags": ["t"], "headers": {"DNT": "y" * 60_000}})
@@ -234,6 +236,9 @@ class SharingTests(StageTest):
         with ThreadPoolExecutor() as threads:
             fetching = [threads.submit(client.fetch, url) for _ in range(3)]
             self.origin.await_request(self.path())
+            # Before that the one that reads looks up by itself.
+            while not client._connected()._quiet:
+                pass
             client.close()
             for each in fetching:
                 self.assertIsInstance(each.exception(LONG), imgd.ConnectionFailed)

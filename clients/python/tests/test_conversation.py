@@ -8,8 +8,9 @@ import unittest
 import uuid
 from typing import Any, Dict, List, Tuple
 
+from imgd import _requests
 from imgd._conversation import LONGEST_LINE, MOST_DESCRIPTORS, Conversation
-from imgd._requests import PlainFetch
+from imgd._requests import KnownFetch
 from imgd.errors import ConnectionFailed, ConnectionLost, Error
 
 from .stage import open_descriptors
@@ -56,12 +57,12 @@ class ConversationTests(unittest.TestCase):
         self.conversation.unsent.clear()
         return text
 
-    def test_a_plain_fetch_is_written_as_any_other(self) -> None:
+    def test_a_known_fetch_is_written_as_any_other(self) -> None:
         for url in ("http://a/b.png", 'http://a/"\\%s%d\n\x7f', "http://ä/\u2028", ""):
             for delivery in ("path", "fd", "pixels", "none"):
                 lines = []
                 requests: List[Any] = [
-                    PlainFetch(url, delivery),
+                    KnownFetch(url, f'"deliver":"{delivery}"'),
                     {"cmd": "fetch", "url": url, "deliver": delivery},
                 ]
                 for request in requests:
@@ -74,13 +75,13 @@ class ConversationTests(unittest.TestCase):
                 # The daemon does not parse a line whose bytes are those of an earlier one but for id, receipt and URL.
                 self.assertEqual(lines[0], lines[1])
         with self.assertRaises(ValueError):
-            self.conversation.begin(PlainFetch("\ud800", "path"))
+            self.conversation.begin(_requests.fetch("\ud800"))
         self.assertEqual(self.sent(), b"")
 
     def test_receipts(self) -> None:
         receipts = []
         for conversation in (self.conversation, Conversation("/the/socket")):
-            conversation.begin(PlainFetch("http://a/", "path"))
+            conversation.begin(_requests.fetch("http://a/"))
             conversation.begin({"cmd": "fetch", "url": "http://a/"})
             for text in bytes(conversation.unsent).splitlines():
                 receipts.append(json.loads(text)["receipt"])
@@ -89,8 +90,8 @@ class ConversationTests(unittest.TestCase):
         self.assertEqual(len(set(receipts)), 4)
         self.assertEqual(len({receipt[:23] for receipt in receipts}), 2, "one for each connection")
 
-    def test_a_plain_fetch_that_was_given_up(self) -> None:
-        call = self.conversation.begin(PlainFetch("http://a/", "path"))
+    def test_a_known_fetch_that_was_given_up(self) -> None:
+        call = self.conversation.begin(_requests.fetch("http://a/"))
         receipt = json.loads(self.sent())["receipt"]
         self.assertTrue(self.conversation.abandon(call))
         cancel = json.loads(self.sent())
@@ -102,7 +103,7 @@ class ConversationTests(unittest.TestCase):
         for path in paths:
             for rest in later:
                 for ascii_only in (True, False):
-                    call = self.conversation.begin(PlainFetch("http://a/", "path"))
+                    call = self.conversation.begin(_requests.fetch("http://a/"))
                     fields = {"id": call.identifier, "ok": True, "receipt": "r"}
                     fields.update(url='http://a/","path":"/wrong', path=path, **rest)
                     text = json.dumps(fields, ensure_ascii=ascii_only, separators=(",", ":"))
