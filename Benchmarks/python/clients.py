@@ -4,9 +4,9 @@
     python3 -m venv /tmp/peers && /tmp/peers/bin/pip install redis
     /tmp/peers/bin/python Benchmarks/python/clients.py [--rounds N] [--quick] [--programs DIRECTORY]
 
-A ratio is imgd's speed against that of redis-py in the same round: more than 1 is faster. Both clients take turns in
-each round, since a machine is not equally fast for long. redis-py uses its own parser: with hiredis installed the
-script does not run.
+A ratio is imgd's speed against that of redis-py in the same round: more than 1 is faster. Both clients
+take turns in each round, since a machine is not equally fast for long. redis-py uses its own parser:
+with hiredis installed the script does not run. `taskset -c 0` before it takes the scheduler out of it.
 """
 
 from __future__ import annotations
@@ -182,7 +182,8 @@ def main() -> int:
     try:
         # Pixels of noise, which no encoding makes smaller.
         url = origin.serve("/pictures/cat-000001.png", png(8, 8) + noise.randbytes(28_000))
-        print(f"Python {sys.version.split()[0]}, redis-py {peer.__version__}, imgd {imgd.__version__}")
+        versions = f"redis-py {peer.__version__}, imgd {imgd.__version__}"
+        print(f"Python {sys.version.split()[0]}, {versions}")
         print(f"{'':44} {'ratio':5} {'':13} {'imgd':>7} {'redis':>7}  (µs each)")
         threads(imgd, daemon.socket, url, redis, size)
         tasks(imgd, daemon.socket, url, redis, size)

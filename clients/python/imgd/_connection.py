@@ -1,16 +1,18 @@
 """A connection that several threads share.
 
-It has no thread of its own: one of those that wait reads for all of them. A thread that finds nobody reading reads
-itself. One that finds another reading has a bell, and sleeps until it rings: because there is news of its calls, or
-because the one that read has what it wanted and leaves. So a program with one thread stays one, and can fork, and its
-way to an answer is one call to send and one to receive.
+It has no thread of its own: one of those that wait reads for all of them. A thread that finds nobody
+reading reads itself. One that finds another reading has a bell, and sleeps until it rings: because
+there is news of its calls, or because the one that reads has what it wanted and leaves. So a program
+with one thread stays one, and can fork, and its way to an answer is one call to send and one to
+receive.
 
-Whoever leaves, for whichever reason, rings for another if nobody reads: as long as the lock is free, either somebody
-reads, or nobody waits, or a bell has rung whose thread is on its way.
+A thread that leaves rings for another if nobody reads, also when an error makes it leave. So whenever
+the lock is free, somebody reads, or nobody waits, or a bell has rung whose thread is on its way.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import select
 import socket
@@ -24,9 +26,9 @@ from ._conversation import Call, Conversation
 from ._requests import KnownFetch, Request
 from .errors import ConnectionFailed, ConnectionLost
 
-#: So long, in seconds, a thread waits in the call that receives, where nobody can tell it anything but that the
-#: connection is over. Hits come within that time. After it the thread waits with `poll`: two calls more for each
-#: answer, but it hears of what others have to write.
+#: So long, in seconds, a thread waits in the call that receives, where it hears nothing but the end
+#: of the connection. Hits come within that time. After it the thread waits with `poll`: two calls
+#: more for an answer, but it hears of what others have to write.
 PATIENCE = 0.02
 
 
@@ -45,7 +47,8 @@ class _Bell:
             self._silence.release()
 
     def wait(self, timeout: Optional[float]) -> None:
-        self._silence.acquire(timeout=-1 if timeout is None else min(timeout, threading.TIMEOUT_MAX))
+        longest = threading.TIMEOUT_MAX
+        self._silence.acquire(timeout=-1 if timeout is None else min(timeout, longest))
 
 
 class Connection:
@@ -214,15 +217,18 @@ class Connection:
                 lock.acquire()
             self._quiet = False
             conversation.receive(buffer[:count], descriptors, cut)
-        except BlockingIOError:
-            self._quiet = True
-        except OSError as error:
-            conversation.fail(ConnectionLost(f"the connection to imgd broke: {error}"))
-        except BaseException:
-            if buffer[0]:
-                # Interrupted between the kernel and the conversation: nobody knows what is missing.
-                conversation.fail(ConnectionLost("the connection to imgd was interrupted"))
-            raise
+        except BaseException as error:
+            number = error.errno if isinstance(error, OSError) else None
+            if number is None:
+                # The handler of a signal has raised it.
+                if buffer[0]:
+                    # Between the kernel and the conversation: nobody knows what is missing.
+                    conversation.fail(ConnectionLost("the connection to imgd was interrupted"))
+                raise
+            if number == errno.EAGAIN:
+                self._quiet = True
+            else:
+                conversation.fail(ConnectionLost(f"the connection to imgd broke: {error}"))
         if conversation.events or conversation.failure is not None:
             for bell in self._bells:
                 bell.ring()

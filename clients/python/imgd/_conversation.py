@@ -192,7 +192,8 @@ class Conversation:
         self._last_identifier = 0
         # Random but for the last group, which is the number of the request.
         self._receipts = str(uuid.uuid4())[:24] + "%012x"
-        # The daemon does not parse a line that has the shape of an earlier one, and neither is this one put together anew.
+        # The daemon does not parse a line that has the shape of an earlier one, and so it need not
+        # be put together anew either.
         self._known_line = f'{{"id":%d,"receipt":"{self._receipts}","cmd":"fetch","url":%s,%s}}\n'
         self._partial = bytearray()
         self._descriptors: Deque[Descriptor] = deque()
@@ -226,7 +227,7 @@ class Conversation:
         return len(self._calls)
 
     def abandon(self, call: Call) -> bool:
-        """Ends a call that nobody waits for any more; whether that has to be told to the daemon, to cancel a fetch."""
+        """Ends a call that nobody waits for any more; whether the daemon has to be told."""
         if call.answer is not None and call.answer.descriptor is not None:
             call.answer.descriptor.close()
         under_way = self._calls.pop(call.identifier, None) is not None
@@ -316,7 +317,7 @@ class Conversation:
         call.end(answer, None)
 
     def _take_descriptor(self) -> Optional[Descriptor]:
-        """The one of the line that has just come; it is closed with the object where nobody wants it."""
+        """The one of the line that has just come; it is closed with the object if nobody wants it."""
         if self._descriptors:
             return self._descriptors.popleft()
         self._fail_strange("its answer lacks its descriptor")

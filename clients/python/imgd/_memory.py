@@ -29,7 +29,7 @@ _FAILED = ctypes.c_void_p(-1).value
 
 
 def contents(descriptor: int) -> Union[bytes, memoryview]:
-    """All of a file: read, or a view that is mapped where that is faster. The descriptor may be closed."""
+    """All of a file: read, or mapped if it is large. The descriptor may be closed."""
     length = os.lseek(descriptor, 0, os.SEEK_END)
     if length == 0:
         raise Error("the picture is empty")

@@ -65,7 +65,7 @@ def fetch(
 ) -> Union[Request, KnownFetch]:
     """A `fetch`; without a receipt, each attempt at it gets one of its own.
 
-    The options are in the order of the clients' own, which pass them by their places: by name they take longer.
+    The clients pass the options by their places: by name they take longer.
     """
     if not isinstance(url, str):
         raise _no_url(url)

@@ -100,7 +100,7 @@ def bound_receiving(connection: socket.socket, seconds: float) -> None:
 def receive(
     connection: socket.socket, buffer: bytearray, flags: int
 ) -> Tuple[int, Sequence[int], bool]:
-    """How many bytes have arrived in the buffer, descriptors, and whether there were more than could be taken.
+    """How many bytes have arrived in the buffer, descriptors, and whether more came than were taken.
 
     A descriptor for which this process has no number left is -1. No bytes mean the end. Raises
     BlockingIOError if nothing has arrived.
@@ -109,7 +109,10 @@ def receive(
         count, ancillary, flags, _ = connection.recvmsg_into(
             (buffer,), _ROOM, flags | _CLOSE_ON_EXEC
         )
-    except ConnectionResetError:
+    except ConnectionResetError as error:
+        if error.errno is None:
+            # Not the kernel's.
+            raise
         # The end, too: of a daemon that had not read all that was sent to it.
         return 0, (), False
     if not ancillary and not flags & _CUT:

@@ -460,7 +460,9 @@ class Client:
         if self._closed:
             raise ConnectionFailed("the client was closed")
         present, loop = self._connection, asyncio.get_running_loop()
-        if present is not None and (present.loop is not loop or present.process is not _this_process):
+        if present is not None and (
+            present.loop is not loop or present.process is not _this_process
+        ):
             if present.loop.is_running() and present.process is _this_process:
                 raise RuntimeError("the client is in use on another event loop")
             self._leave(ConnectionLost("the client went to another event loop"))
@@ -522,6 +524,7 @@ class Client:
         except BaseException:
             connection.abandon(call)
             raise
+
 
 class Subscription:
     """An asynchronous iterator over the daemon's events, each a dictionary.

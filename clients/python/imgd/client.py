@@ -381,6 +381,8 @@ class Client:
             while (progress := call.take_progress()) is not None:
                 if on_progress is not None:
                     on_progress(progress)
+                if deadline is not None and time.monotonic() >= deadline:
+                    break
                 connection.wait(call, deadline)
             return call.take_answer()
         except BaseException:

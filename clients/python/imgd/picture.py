@@ -16,7 +16,7 @@ Value = TypeVar("Value")
 
 
 class Pixels:
-    """Decoded pixels: upright, in sRGB, read-only. All who asked for them share the memory of large ones.
+    """Decoded pixels: upright, in sRGB, read-only. All who asked share the memory of large ones.
 
     Four bytes for each pixel: red, green, blue and alpha, which is not multiplied in.
     `numpy.asarray(pixels)` is an array of (height, width, 4) over the same memory.

@@ -307,6 +307,15 @@ class GivingUpTests(StageTest):
         self.client.ping()
         self.assertIs(self.client._connected(), connection)
 
+    def test_an_error_of_a_signal_handler_is_not_one_of_the_connection(self) -> None:
+        url = self.serve(held=True)
+        self.client.ping()
+        connection = self.client._connected()
+        # As with signal.alarm; it is an OSError, too.
+        self._interrupt(lambda: self.client.fetch(url), TimeoutError("mine"))
+        self.assertEqual(self.client.list(), [])
+        self.assertIs(self.client._connected(), connection)
+
     def test_an_interrupt_that_loses_what_has_arrived(self) -> None:
         self.client.ping()
         connection = self.client._connected()
@@ -352,8 +361,13 @@ class GivingUpTests(StageTest):
                 self.daemon.send(signal.SIGCONT)
         self.assertEqual(self.client.list(), [], "the cancellation follows when it goes on")
 
-    def _interrupt(self, action: Callable[[], object]) -> None:
-        """Calls it, and sends SIGINT when the daemon has asked for the picture."""
+    def _interrupt(
+        self, action: Callable[[], object], error: BaseException = KeyboardInterrupt()
+    ) -> None:
+        """Calls it; SIGINT raises the error when the daemon has asked for the picture."""
+
+        def handle(*_: object) -> None:
+            raise error
 
         def interrupt() -> None:
             self.origin.await_request(self.path())
@@ -361,9 +375,10 @@ class GivingUpTests(StageTest):
 
         # Who is started in the background by a shell ignores it.
         self.addCleanup(signal.signal, signal.SIGINT, signal.getsignal(signal.SIGINT))
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGINT, handle)
         sender = threading.Thread(target=interrupt)
         sender.start()
-        with self.assertRaises(KeyboardInterrupt):
+        with self.assertRaises(type(error)) as raised:
             action()
+        self.assertIs(raised.exception, error)
         sender.join()

@@ -50,7 +50,8 @@ class FetchLineTests(unittest.TestCase):
             self.assertEqual(repr(said(quality=value)["quality"]), repr(value))
 
     def test_what_is_changed_meanwhile(self) -> None:
-        # Usual ones cannot be looked up. Those of a program may be, and then by what they are and not by what they hold.
+        # Usual ones cannot be looked up. Those of a program may be found by what they are, and
+        # not by what they hold.
         class Fields(Dict[str, Any]):
             __hash__ = object.__hash__  # type: ignore[assignment]
             __repr__ = object.__repr__
