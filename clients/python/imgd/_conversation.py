@@ -240,8 +240,8 @@ class Conversation:
 
     def receive(self, data: Line, descriptors: Sequence[int], cut: bool = False) -> None:
         """Takes what a read has returned; no data mean the end."""
-        if descriptors:
-            self._descriptors.extend(Descriptor(number) for number in descriptors)
+        for number in descriptors:
+            self._descriptors.append(Descriptor(number))
         if not data:
             return self.fail(ConnectionLost(f"imgd at {self._path} closed the connection"))
         start, end = 0, data.find(b"\n")

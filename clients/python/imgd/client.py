@@ -392,6 +392,11 @@ class Client:
     def _first_ended(self, inquiries: Sequence[_Inquiry], ordered: bool) -> _Inquiry:
         """Waits for the first of them, or for any."""
         while True:
+            if ordered:
+                # Most often it is there already: to look at all for each of them takes longer.
+                inquiries[0].tell_progress()
+                if inquiries[0].has_ended():
+                    return inquiries[0]
             for inquiry in inquiries:
                 inquiry.tell_progress()
             under_way = []
