@@ -178,7 +178,7 @@ class Connection:
                 or (timeout is not None and timeout < PATIENCE)
             ):
                 self._poll_sockets(lock, timeout)
-                self._flush()
+                self._write()
                 flags = _socket.AT_ONCE
             else:
                 flags = 0
@@ -195,15 +195,15 @@ class Connection:
         self._poll.modify(self._socket, select.POLLIN | (select.POLLOUT if unsent else 0))
         try:
             lock.release()
-            self._poll.poll(None if timeout is None else max(1, int(timeout * 1000)))
+            ready = self._poll.poll(None if timeout is None else max(1, int(timeout * 1000)))
         finally:
             lock.acquire()
-        try:
-            while self._alarm.recv(64):
+        if self._alarm.fileno() in dict(ready):
+            try:
+                while self._alarm.recv(64):
+                    pass
+            except BlockingIOError:
                 pass
-        except OSError:
-            # There is no more of it, or this process is another one by now.
-            pass
 
     def _receive(self, lock: threading.Lock, flags: int) -> None:
         buffer, conversation = self._buffer, self._conversation
@@ -255,13 +255,7 @@ class Connection:
             bell.ring()
 
     def _flush(self) -> None:
-        if not self._conversation.unsent:
-            return
-        try:
-            self._write()
-        except BaseException:
-            self._end(ConnectionLost("the connection to imgd was interrupted"))
-            raise
+        self._write()
         if self._conversation.unsent and self._reading:
             try:
                 self._ringer.send(b"!")
@@ -270,15 +264,20 @@ class Connection:
                 pass
 
     def _write(self) -> None:
+        """Writes what there is room for."""
         unsent = self._conversation.unsent
         try:
             while unsent:
                 del unsent[: self._socket.send(unsent, _socket.TO_SEND)]
-        except BlockingIOError:
-            pass
-        except OSError:
-            # A daemon that hangs up may have said why: that is still to be read.
-            unsent.clear()
+        except BaseException as error:
+            number = error.errno if isinstance(error, OSError) else None
+            if number is None:
+                # The handler of a signal has raised it: nobody knows how much was written.
+                self._end(ConnectionLost("the connection to imgd was interrupted"))
+                raise
+            if number != errno.EAGAIN:
+                # A daemon that hangs up may have said why: that is still to be read.
+                unsent.clear()
 
     def _close_sockets(self) -> None:
         self._socket.close()

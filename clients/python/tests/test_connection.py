@@ -229,6 +229,23 @@ class SharingTests(StageTest):
             self.origin.release(self.path("held.png"))
             reading.result(LONG)
 
+    def test_who_waits_for_room_sleeps(self) -> None:
+        urls = [self.serve(f"{i}.png") for i in range(100)]
+        headers = {"X-Long": "y" * 60_000}
+        self.client.ping()
+        connection = self.client._connected()
+        self.daemon.send(signal.SIGSTOP)
+        with ThreadPoolExecutor() as threads:
+            many = self.client.fetch_many(urls, at_once=100, headers=headers)
+            fetching = threads.submit(lambda: list(many))
+            while not connection._reading:
+                pass
+            # With its own bell it would be awake until all is written.
+            with mock.patch.object(connection, "_ringer", wraps=connection._ringer) as ringer:
+                self.daemon.send(signal.SIGCONT)
+                self.assertEqual(len(fetching.result(LONG)), 100)
+        ringer.send.assert_not_called()
+
     def test_close_from_another_thread(self) -> None:
         url = self.serve(held=True)
         before = open_descriptors()
