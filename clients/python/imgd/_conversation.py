@@ -24,11 +24,11 @@ LONGEST_LINE = 16 * 1024 * 1024
 #: The daemon never has more than one descriptor on its way before the line that it belongs to.
 MOST_DESCRIPTORS = 64
 
-#: How the answer begins that nearly all fetches get. The rest of it is read when it is asked for.
+#: How the answer to nearly every fetch begins. The rest is parsed when somebody asks what it says.
 _begins_well = re.compile(rb'\{"id":(\d{1,18}),"ok":true,"receipt":"').match
 _PATH = b',"path":"'
 _decode = json.JSONDecoder().raw_decode
-#: A text with its quotes. It is not in the stubs that mypy has.
+#: A text in its quotes; mypy does not know that the function exists.
 _quoted: Callable[[str], str] = getattr(json.encoder, "encode_basestring")
 
 #: A line without its end, as it came.
@@ -192,8 +192,8 @@ class Conversation:
         self._last_identifier = 0
         # Random but for the last group, which is the number of the request.
         self._receipts = str(uuid.uuid4())[:24] + "%012x"
-        # The daemon does not parse a line that has the shape of an earlier one, and so it need not
-        # be put together anew either.
+        # The daemon does not parse lines that differ in these parts alone, and neither are they put
+        # together anew.
         self._known_line = f'{{"id":%d,"receipt":"{self._receipts}","cmd":"fetch","url":%s,%s}}\n'
         self._partial = bytearray()
         self._descriptors: Deque[Descriptor] = deque()

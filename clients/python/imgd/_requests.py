@@ -101,7 +101,7 @@ def fetch(
             # Equal sizes may have different texts: (1, 2) and (1.0, 2.0).
             return KnownFetch(url, _remembered_text(repr(resize), *options))
         except TypeError:
-            # An option that cannot be looked up is a mistake, which somebody else names better.
+            # Something that has no hash is a mistake, and what follows says which.
             pass
     return KnownFetch(url, _text(headers, *options))
 

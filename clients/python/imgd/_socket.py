@@ -111,7 +111,7 @@ def receive(
         )
     except ConnectionResetError as error:
         if error.errno is None:
-            # Not the kernel's.
+            # The handler of a signal has raised it, not the kernel.
             raise
         # The end, too: of a daemon that had not read all that was sent to it.
         return 0, (), False

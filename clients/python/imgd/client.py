@@ -393,7 +393,7 @@ class Client:
         """Waits for the first of them, or for any."""
         while True:
             if ordered:
-                # Most often it is there already: to look at all for each of them takes longer.
+                # Most often it is there already, and looking at all the others takes longer.
                 inquiries[0].tell_progress()
                 if inquiries[0].has_ended():
                     return inquiries[0]

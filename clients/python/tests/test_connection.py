@@ -388,6 +388,9 @@ class GivingUpTests(StageTest):
 
         def interrupt() -> None:
             self.origin.await_request(self.path())
+            # The one that fetches may not have left the call that sends.
+            while not self.client._connected()._reading:
+                pass
             os.kill(os.getpid(), signal.SIGINT)
 
         # Who is started in the background by a shell ignores it.
