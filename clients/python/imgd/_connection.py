@@ -163,10 +163,14 @@ class Connection:
             lock.release()
             bell.wait(timeout)
         finally:
-            lock.acquire()
-            self._bells.pop(bell, None)
-            for call in calls:
-                call.on_news = None
+            try:
+                lock.acquire()
+            finally:
+                # Also when a signal's handler raises here: a bell that nobody hears must not be the
+                # next to be rung.
+                self._bells.pop(bell, None)
+                for call in calls:
+                    call.on_news = None
 
     def _exchange(self, lock: threading.Lock, timeout: Optional[float]) -> None:
         """Reads what comes next, with the lock released, and writes what is left to be written."""
