@@ -42,7 +42,8 @@ def seconds(work: Work, count: int) -> float:
 
 def compare(title: str, ours: Work, theirs: Work, count: int, rounds: int) -> None:
     """Prints the ratio of two kinds of work, and what one of each takes."""
-    ours(count // 10 + 1), theirs(count // 10 + 1)
+    for work in (ours, theirs):
+        work(count // 10 + 1)
     times: List[Tuple[float, float]] = []
     for number in range(rounds):
         # Who goes first takes turns as well.

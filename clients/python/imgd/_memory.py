@@ -6,7 +6,6 @@ import ctypes
 import mmap
 import os
 import weakref
-
 from typing import Union
 
 from .errors import Error
