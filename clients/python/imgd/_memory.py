@@ -6,8 +6,12 @@ import ctypes
 import mmap
 import os
 import weakref
+from typing import Union
 
 from .errors import Error
+
+#: Up to this size a copy costs less than a mapping and the faults of its pages.
+LARGEST_READ = 256 * 1024
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.mmap.restype = ctypes.c_void_p
@@ -23,11 +27,19 @@ _libc.munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
 _FAILED = ctypes.c_void_p(-1).value
 
 
-def mapped(descriptor: int) -> memoryview:
-    """A view of all of a file, which stays as long as any view of it; the descriptor may be closed."""
-    length = os.fstat(descriptor).st_size
+def contents(descriptor: int) -> Union[bytes, memoryview]:
+    """All of a file: read, or mapped if it is large. The descriptor may be closed."""
+    length = os.lseek(descriptor, 0, os.SEEK_END)
     if length == 0:
         raise Error("the picture is empty")
+    if length <= LARGEST_READ:
+        data = os.pread(descriptor, length, 0)
+        if len(data) == length:
+            return data
+    return _mapped(descriptor, length)
+
+
+def _mapped(descriptor: int, length: int) -> memoryview:
     address = _libc.mmap(None, length, mmap.PROT_READ, mmap.MAP_SHARED, descriptor, 0)
     if address is None or address == _FAILED:
         number = ctypes.get_errno()

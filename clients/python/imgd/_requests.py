@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import json
 import uuid
-from typing import Any, Dict, Literal, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, Literal, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 Request = Dict[str, Any]
 Receipt = Union[str, uuid.UUID]
@@ -22,18 +24,32 @@ Tier = Literal["memory", "disk"]
 PurgedTier = Literal["memory", "disk", "all"]
 Topic = Literal["jobs", "cache", "pressure", "config"]
 
+
+class KnownFetch(NamedTuple):
+    """A `fetch` of which the line is known but for its URL, its id and its receipt."""
+
+    url: str
+    #: All other fields as the line has them.
+    options: str
+
+
+#: A value as a line has it. Made once: `json.dumps` makes an encoder for each call.
+encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+
 _deliveries = {"path": "path", "bytes": "fd", "pixels": "pixels", "none": "none"}
+_plain = {name: f'"deliver":"{delivery}"' for name, delivery in _deliveries.items()}
 
 
 def fetch(
     url: str,
-    *,
+    deliver: Deliver = "path",
     cache: Optional[Cache] = None,
     resize: Optional[Size] = None,
     fit: Optional[Fit] = None,
     crop: Optional[Crop] = None,
     format: Optional[Format] = None,
     quality: Optional[int] = None,
+    describe: bool = False,
     priority: Optional[Priority] = None,
     share: Optional[str] = None,
     tags: Union[None, str, Sequence[str]] = None,
@@ -42,35 +58,107 @@ def fetch(
     ttl: Optional[int] = None,
     timeout: Optional[float] = None,
     max_bytes: Optional[int] = None,
-    describe: bool = False,
-    deliver: Deliver = "path",
-    progress: bool = False,
     receipt: Optional[Receipt] = None,
+    progress: bool = False,
+    *,
     wait: bool = True,
+) -> Union[Request, KnownFetch]:
+    """A `fetch`; without a receipt, each attempt at it gets one of its own.
+
+    The clients pass the options by their places: by name they take longer.
+    """
+    if not isinstance(url, str):
+        raise _no_url(url)
+    if (
+        cache is None
+        and resize is None
+        and fit is None
+        and crop is None
+        and format is None
+        and quality is None
+        and priority is None
+        and share is None
+        and tags is None
+        and headers is None
+        and identifier is None
+        and ttl is None
+        and timeout is None
+        and max_bytes is None
+        and receipt is None
+        and wait
+        and not (describe or progress)
+        and deliver in _plain
+    ):
+        return KnownFetch(url, _plain[deliver])
+    form = (deliver, resize, fit, crop, format, quality, describe)
+    manner = (cache, priority, share, tags, identifier, ttl, timeout, max_bytes, progress, wait)
+    options: Tuple[Any, ...] = (*form, *manner)
+    if receipt is not None:
+        return {"cmd": "fetch", "url": url, "receipt": str(receipt), **_fields(headers, *options)}
+    # Headers and lists may be changed by the program before the next fetch.
+    if headers is None and type(tags) in _constant and type(resize) in _constant:
+        try:
+            # Equal sizes may have different texts: (1, 2) and (1.0, 2.0).
+            return KnownFetch(url, _remembered_text(repr(resize), *options))
+        except TypeError:
+            # Something that has no hash is a mistake, and what follows says which.
+            pass
+    return KnownFetch(url, _text(headers, *options))
+
+
+_constant = (type(None), str, int, tuple)
+
+
+def _fields(
+    headers: Optional[Mapping[str, str]],
+    deliver: Deliver,
+    resize: Optional[Size],
+    fit: Optional[Fit],
+    crop: Optional[Crop],
+    format: Optional[Format],
+    quality: Optional[int],
+    describe: bool,
+    cache: Optional[Cache],
+    priority: Optional[Priority],
+    share: Optional[str],
+    tags: Union[None, str, Sequence[str]],
+    identifier: Optional[str],
+    ttl: Optional[int],
+    timeout: Optional[float],
+    max_bytes: Optional[int],
+    progress: bool,
+    wait: bool,
 ) -> Request:
-    """A `fetch`; without a receipt, each attempt at it gets one of its own."""
-    request: Request = {
-        "cmd": "fetch",
-        "url": _url(url),
-        "receipt": str(receipt) if receipt is not None else None,
-        "deliver": _delivery(deliver),
-        "cache": cache,
-        "resize": _resize(resize, fit, crop),
-        "format": format,
-        "quality": quality,
-        "priority": priority,
-        "share": share,
-        "tags": [tags] if isinstance(tags, str) else list(tags) if tags is not None else None,
-        "headers": dict(headers) if headers is not None else None,
-        "identifier": identifier,
-        "ttl": ttl,
-        "timeout_ms": max(1, round(timeout * 1000)) if timeout is not None else None,
-        "max_bytes": max_bytes,
-        "describe": describe or None,
-        "progress": progress or None,
-        "wait": None if wait else False,
-    }
-    return _present(request)
+    """What a `fetch` says besides its URL and its receipt."""
+    return _present(
+        {
+            "deliver": _delivery(deliver),
+            "cache": cache,
+            "resize": _resize(resize, fit, crop),
+            "format": format,
+            "quality": quality,
+            "priority": priority,
+            "share": share,
+            "tags": [tags] if isinstance(tags, str) else list(tags) if tags is not None else None,
+            "headers": dict(headers) if headers is not None else None,
+            "identifier": identifier,
+            "ttl": ttl,
+            "timeout_ms": max(1, round(timeout * 1000)) if timeout is not None else None,
+            "max_bytes": max_bytes,
+            "describe": describe or None,
+            "progress": progress or None,
+            "wait": None if wait else False,
+        }
+    )
+
+
+def _text(headers: Optional[Mapping[str, str]], *options: Any) -> str:
+    return encode(_fields(headers, *options))[1:-1]
+
+
+@functools.lru_cache(maxsize=64, typed=True)
+def _remembered_text(_: str, *options: Any) -> str:
+    return _text(None, *options)
 
 
 def wait(receipt: Receipt, deliver: Optional[Deliver]) -> Request:
@@ -150,11 +238,20 @@ def subscribe(topics: Sequence[Topic]) -> Request:
     return {"cmd": "subscribe", "events": list(topics)}
 
 
+def url_of(request: Union[Request, KnownFetch]) -> Optional[str]:
+    """What it is about, if that is one picture."""
+    return request.url if isinstance(request, KnownFetch) else request.get("url")
+
+
 def _url(url: str) -> str:
-    # A program without type checks may have a Path or a URL of its own type here.
     if not isinstance(url, str):
-        raise TypeError(f"a URL is a str, not {type(url).__name__}: {url!r}")
+        raise _no_url(url)
     return url
+
+
+def _no_url(url: object) -> TypeError:
+    # A program without type checks may have a Path or a URL of its own type.
+    return TypeError(f"a URL is a str, not {type(url).__name__}: {url!r}")
 
 
 def _delivery(deliver: str) -> str:

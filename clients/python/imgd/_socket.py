@@ -9,7 +9,7 @@ import os
 import socket
 import stat
 import struct
-from typing import List, Mapping, Optional, Tuple, Union
+from typing import Mapping, Optional, Sequence, Tuple, Union
 
 from .errors import ConnectionFailed
 
@@ -17,10 +17,16 @@ Place = Union[str, "os.PathLike[str]"]
 
 MACHINE_SOCKET = "/run/imgd/imgd.sock"
 
-#: As much as one read takes.
-_CHUNK = 256 * 1024
+#: As much as one read takes, into a buffer that a connection keeps.
+CHUNK = 64 * 1024
 #: The daemon sends one descriptor at a time. More are received only in order to be closed.
 _DESCRIPTORS = 16
+# As plain numbers: Python's own are enumerations, whose operators take longer than a system call.
+AT_ONCE = int(socket.MSG_DONTWAIT)
+TO_SEND = int(socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
+_CLOSE_ON_EXEC = int(socket.MSG_CMSG_CLOEXEC)
+_CUT = int(socket.MSG_CTRUNC)
+_ROOM = socket.CMSG_SPACE(_DESCRIPTORS * array.array("i").itemsize)
 
 
 def find_socket(named: Optional[Place], environment: Mapping[str, str] = os.environ) -> str:
@@ -38,15 +44,13 @@ def find_socket(named: Optional[Place], environment: Mapping[str, str] = os.envi
 
 
 def connect(path: str, timeout: float) -> socket.socket:
-    """A connected socket that does not block; the kernel may need time if many connect at once."""
+    """A connected socket; the kernel may need time if many connect at once."""
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         # A socket with a timeout of Python's does not wait for its turn, but fails.
-        seconds, part = divmod(max(timeout, 0.001), 1)
-        wait = struct.pack("@ll", int(seconds), int(part * 1_000_000))
+        wait = _timeval(max(timeout, 0.001))
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, wait)
         connection.connect(path)
-        connection.setblocking(False)
     except OSError as error:
         connection.close()
         raise connection_failed(path, error) from None
@@ -83,24 +87,42 @@ def _remedy(path: str) -> str:
     return f"Join its group with: sudo adduser $USER {group} (then log in again)"
 
 
-def receive(connection: socket.socket) -> Tuple[bytes, List[int], bool]:
-    """What has arrived: bytes, descriptors, and whether there were more than could be taken.
+def _timeval(seconds: float) -> bytes:
+    whole, part = divmod(seconds, 1)
+    return struct.pack("@ll", int(whole), int(part * 1_000_000))
+
+
+def bound_receiving(connection: socket.socket, seconds: float) -> None:
+    """Makes a read return without anything after this time, without a call for each read."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _timeval(seconds))
+
+
+def receive(
+    connection: socket.socket, buffer: bytearray, flags: int
+) -> Tuple[int, Sequence[int], bool]:
+    """How many bytes have arrived in the buffer, descriptors, and whether more came than were taken.
 
     A descriptor for which this process has no number left is -1. No bytes mean the end. Raises
     BlockingIOError if nothing has arrived.
     """
-    numbers = array.array("i")
-    room = socket.CMSG_SPACE(_DESCRIPTORS * numbers.itemsize)
     try:
-        data, ancillary, flags, _ = connection.recvmsg(_CHUNK, room, socket.MSG_CMSG_CLOEXEC)
-    except ConnectionResetError:
+        count, ancillary, flags, _ = connection.recvmsg_into(
+            (buffer,), _ROOM, flags | _CLOSE_ON_EXEC
+        )
+    except ConnectionResetError as error:
+        if error.errno is None:
+            # The handler of a signal has raised it, not the kernel.
+            raise
         # The end, too: of a daemon that had not read all that was sent to it.
-        return b"", [], False
+        return 0, (), False
+    if not ancillary and not flags & _CUT:
+        return count, (), False
+    numbers = array.array("i")
     for level, kind, content in ancillary:
         if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
             numbers.frombytes(content[: len(content) - len(content) % numbers.itemsize])
-    descriptors, cut = numbers.tolist(), bool(flags & socket.MSG_CTRUNC)
+    descriptors, cut = numbers.tolist(), bool(flags & _CUT)
     if cut and len(descriptors) < _DESCRIPTORS:
         # There was room for it in the message: the kernel could not open it.
-        return data, [*descriptors, -1], False
-    return data, descriptors, cut
+        return count, [*descriptors, -1], False
+    return count, descriptors, cut

@@ -9,6 +9,7 @@ All requests go over one connection at the same time. A task that is cancelled c
 from __future__ import annotations
 
 import asyncio
+import functools
 import itertools
 import os
 import socket as sockets
@@ -35,6 +36,7 @@ from ._requests import (
     Deliver,
     Fit,
     Format,
+    KnownFetch,
     Priority,
     PurgedTier,
     Receipt,
@@ -45,7 +47,7 @@ from ._requests import (
 )
 from ._socket import Place, find_socket
 from .client import GRACE, OnProgress, Outcome
-from .errors import ConnectionFailed, ConnectionLost, FetchError, TimedOut, request_error
+from .errors import ConnectionFailed, ConnectionLost, FetchError, TimedOut, no_answer, request_error
 from .picture import Picture, delivered
 
 __all__ = ["Client", "Outcome", "Picture", "Progress", "Subscription"]
@@ -55,32 +57,51 @@ __all__ = ["Client", "Outcome", "Picture", "Progress", "Subscription"]
 _MOST_EVENTS = 1000
 
 
+#: Another object after a fork: to compare it costs no call of the system.
+_this_process = object()
+
+
+def _note_fork() -> None:
+    global _this_process
+    _this_process = object()
+
+
+os.register_at_fork(after_in_child=_note_fork)
+
+
 class _Connection:
     """A socket to the daemon on an event loop, and the requests under way on it."""
 
     def __init__(self, path: str, socket: sockets.socket) -> None:
         self.loop = asyncio.get_running_loop()
-        self.process = os.getpid()
+        self.process = _this_process
         self.conversation = Conversation(path)
         #: Called when something has arrived.
         self.on_arrival: Callable[[], None] = lambda: None
         self._socket = socket
+        self._buffer = bytearray(_socket.CHUNK)
         self._reads = False
         self._writes = False
+        self._will_flush = False
         self.resume()
 
     @property
     def is_over(self) -> bool:
         return self.conversation.failure is not None
 
-    def begin(self, request: Request) -> Call:
+    def begin(self, request: Union[Request, KnownFetch]) -> Call:
         call = self.conversation.begin(request)
-        self._flush()
+        if self.conversation.count == 1:
+            self._flush()
+        elif not self._will_flush:
+            # What other tasks begin until then goes with it, in one call.
+            self._will_flush = True
+            self.loop.call_soon(self._flush)
         return call
 
     def abandon(self, call: Call) -> None:
-        self.conversation.abandon(call)
-        self._flush()
+        if self.conversation.abandon(call):
+            self._flush()
 
     def pause(self) -> None:
         """Leaves what arrives to the kernel."""
@@ -96,31 +117,32 @@ class _Connection:
     def close(self, reason: ConnectionFailed) -> None:
         self.conversation.fail(reason)
         # A loop that is closed, or that of a parent process, has nothing to be told.
-        if not self.loop.is_closed() and self.process == os.getpid():
+        if not self.loop.is_closed() and self.process is _this_process:
             self.pause()
             self._stop_writing()
         self._socket.close()
 
     def _read(self) -> None:
         try:
-            data, descriptors, cut = _socket.receive(self._socket)
+            count, descriptors, cut = _socket.receive(self._socket, self._buffer, _socket.AT_ONCE)
         except BlockingIOError:
             return
         except OSError as error:
             self.close(ConnectionLost(f"the connection to imgd broke: {error}"))
         else:
-            self.conversation.receive(data, descriptors, cut)
+            self.conversation.receive(self._buffer[:count], descriptors, cut)
         if self.conversation.failure is not None:
             self.close(self.conversation.failure)
         self.on_arrival()
 
     def _flush(self) -> None:
+        self._will_flush = False
         if self.is_over:
             return
         unsent = self.conversation.unsent
         try:
             while unsent:
-                del unsent[: self._socket.send(unsent, sockets.MSG_NOSIGNAL)]
+                del unsent[: self._socket.send(unsent, _socket.TO_SEND)]
         except BlockingIOError:
             if not self._writes:
                 self._writes = True
@@ -157,6 +179,12 @@ async def _connect(path: str, timeout: float) -> _Connection:
     except BaseException:
         socket.close()
         raise
+
+
+def _wake(waiting: "asyncio.Future[None]") -> None:
+    # There may be more news before the task runs, or it was cancelled meanwhile.
+    if not waiting.done():
+        waiting.set_result(None)
 
 
 class Client:
@@ -210,24 +238,24 @@ class Client:
         """
         request = _requests.fetch(
             url,
-            deliver=deliver,
-            cache=cache,
-            resize=resize,
-            fit=fit,
-            crop=crop,
-            format=format,
-            quality=quality,
-            describe=describe,
-            priority=priority,
-            share=share,
-            tags=tags,
-            headers=headers,
-            identifier=identifier,
-            ttl=ttl,
-            timeout=timeout,
-            max_bytes=max_bytes,
-            receipt=receipt,
-            progress=progress is not None,
+            deliver,
+            cache,
+            resize,
+            fit,
+            crop,
+            format,
+            quality,
+            describe,
+            priority,
+            share,
+            tags,
+            headers,
+            identifier,
+            ttl,
+            timeout,
+            max_bytes,
+            receipt,
+            progress is not None,
         )
         limit = None if timeout is None else timeout + GRACE
         return delivered(await self._answer(request, limit, progress))
@@ -432,8 +460,10 @@ class Client:
         if self._closed:
             raise ConnectionFailed("the client was closed")
         present, loop = self._connection, asyncio.get_running_loop()
-        if present is not None and (present.loop is not loop or present.process != os.getpid()):
-            if present.loop.is_running() and present.process == os.getpid():
+        if present is not None and (
+            present.loop is not loop or present.process is not _this_process
+        ):
+            if present.loop.is_running() and present.process is _this_process:
                 raise RuntimeError("the client is in use on another event loop")
             self._leave(ConnectionLost("the client went to another event loop"))
             present = None
@@ -450,54 +480,50 @@ class Client:
         self._connection = connection
         return connection
 
-    async def _ask(self, request: Request) -> Dict[str, Any]:
+    async def _ask(self, request: Union[Request, KnownFetch]) -> Dict[str, Any]:
         return without_frame((await self._answer(request, self._timeout)).fields)
 
     async def _answer(
-        self, request: Request, limit: Optional[float], on_progress: Optional[OnProgress] = None
+        self,
+        request: Union[Request, KnownFetch],
+        limit: Optional[float],
+        on_progress: Optional[OnProgress] = None,
     ) -> Answer:
+        if limit is None:
+            return await self._answer_in_time(request, on_progress)
         try:
             return await asyncio.wait_for(self._answer_in_time(request, on_progress), limit)
         except TimedOut:
             # One of the daemon's is a TimeoutError as well.
             raise
         except asyncio.TimeoutError:
-            raise TimedOut(
-                "timeout",
-                "the daemon has not answered in time",
-                True,
-                {"phase": "answer"},
-                request.get("url"),
-            ) from None
+            raise no_answer(_requests.url_of(request)) from None
 
     async def _answer_in_time(
-        self, request: Request, on_progress: Optional[OnProgress]
+        self, request: Union[Request, KnownFetch], on_progress: Optional[OnProgress]
     ) -> Answer:
         try:
             return await self._attempt(request, on_progress)
         except ConnectionLost:
             return await self._attempt(request, on_progress)
 
-    async def _attempt(self, request: Request, on_progress: Optional[OnProgress]) -> Answer:
+    async def _attempt(
+        self, request: Union[Request, KnownFetch], on_progress: Optional[OnProgress]
+    ) -> Answer:
         connection = await self._connected()
         call = connection.begin(request)
-        news = asyncio.Event()
-        call.on_news = news.set
         try:
             while not call.ended:
-                await news.wait()
-                news.clear()
+                news = connection.loop.create_future()
+                call.on_news = functools.partial(_wake, news)
+                await news
                 progress = call.take_progress()
                 if progress is not None and on_progress is not None:
                     on_progress(progress)
-            if call.answer is None:
-                raise call.failure or ConnectionLost("there is no answer")
-            if call.answer.fields.get("ok") is not True:
-                raise request_error(request, call.answer.fields)
-            answer, call.answer = call.answer, None
-            return answer
-        finally:
+            return call.take_answer()
+        except BaseException:
             connection.abandon(call)
+            raise
 
 
 class Subscription:
@@ -580,7 +606,7 @@ class Subscription:
             if isinstance(error, asyncio.TimeoutError):
                 raise ConnectionLost(f"imgd at {self._path} does not answer") from None
             raise
-        if call.answer is None or call.answer.fields.get("ok") is not True:
+        if call.answer is None or not call.answer.ok:
             connection.close(ConnectionLost("the daemon refused the subscription"))
             if call.answer is not None:
                 raise request_error(self._request, call.answer.fields)

@@ -32,6 +32,7 @@ from ._requests import (
     Deliver,
     Fit,
     Format,
+    KnownFetch,
     Priority,
     PurgedTier,
     Receipt,
@@ -41,7 +42,7 @@ from ._requests import (
     Topic,
 )
 from ._socket import Place, find_socket
-from .errors import ConnectionFailed, ConnectionLost, FetchError, TimedOut, request_error
+from .errors import ConnectionFailed, ConnectionLost, FetchError, request_error
 from .picture import Picture, delivered
 
 OnProgress = Callable[[Progress], None]
@@ -125,27 +126,27 @@ class Client:
         """
         request = _requests.fetch(
             url,
-            deliver=deliver,
-            cache=cache,
-            resize=resize,
-            fit=fit,
-            crop=crop,
-            format=format,
-            quality=quality,
-            describe=describe,
-            priority=priority,
-            share=share,
-            tags=tags,
-            headers=headers,
-            identifier=identifier,
-            ttl=ttl,
-            timeout=timeout,
-            max_bytes=max_bytes,
-            receipt=receipt,
-            progress=progress is not None,
+            deliver,
+            cache,
+            resize,
+            fit,
+            crop,
+            format,
+            quality,
+            describe,
+            priority,
+            share,
+            tags,
+            headers,
+            identifier,
+            ttl,
+            timeout,
+            max_bytes,
+            receipt,
+            progress is not None,
         )
         limit = None if timeout is None else timeout + GRACE
-        return delivered(self._answer(_Inquiry(self, request, limit, progress)))
+        return delivered(self._answer(request, limit, progress))
 
     def fetch_many(
         self,
@@ -207,7 +208,7 @@ class Client:
     ) -> Picture:
         """Waits for a fetch that was begun by `start`; the end of `timeout` does not cancel it."""
         request = _requests.wait(receipt, deliver)
-        return delivered(self._answer(_Inquiry(self, request, timeout)))
+        return delivered(self._answer(request, timeout))
 
     @overload
     def cancel(self, receipt: Receipt) -> str: ...
@@ -336,6 +337,9 @@ class Client:
 
     def _connected(self) -> Connection:
         """The connection, made anew if there is none or it was lost."""
+        present = self._connection
+        if present is not None and not present.is_over:
+            return present
         with self._lock:
             if self._closed:
                 raise ConnectionFailed("the client was closed")
@@ -348,19 +352,51 @@ class Client:
         self._lock = threading.Lock()
         self._connection = None
 
-    def _ask(self, request: Request) -> Dict[str, Any]:
-        return without_frame(self._answer(_Inquiry(self, request, self._timeout)).fields)
+    def _ask(self, request: Union[Request, KnownFetch]) -> Dict[str, Any]:
+        return without_frame(self._answer(request, self._timeout).fields)
 
-    def _answer(self, inquiry: _Inquiry) -> Answer:
+    def _answer(
+        self,
+        request: Union[Request, KnownFetch],
+        limit: Optional[float],
+        on_progress: Optional[OnProgress] = None,
+    ) -> Answer:
+        deadline = None if limit is None else time.monotonic() + limit
         try:
-            self._first_ended([inquiry], True)
-            return inquiry.answer()
-        finally:
-            inquiry.abandon()
+            return self._attempt(request, deadline, on_progress)
+        except ConnectionLost:
+            pass
+        return self._attempt(request, deadline, on_progress)
+
+    def _attempt(
+        self,
+        request: Union[Request, KnownFetch],
+        deadline: Optional[float],
+        on_progress: Optional[OnProgress],
+    ) -> Answer:
+        connection = self._connected()
+        call = connection.begin(request)
+        try:
+            connection.wait(call, deadline)
+            while (progress := call.take_progress()) is not None:
+                if on_progress is not None:
+                    on_progress(progress)
+                if deadline is not None and time.monotonic() >= deadline:
+                    break
+                connection.wait(call, deadline)
+            return call.take_answer()
+        except BaseException:
+            connection.abandon(call)
+            raise
 
     def _first_ended(self, inquiries: Sequence[_Inquiry], ordered: bool) -> _Inquiry:
         """Waits for the first of them, or for any."""
         while True:
+            if ordered:
+                # Most often it is there already, and looking at all the others takes longer.
+                inquiries[0].tell_progress()
+                if inquiries[0].has_ended():
+                    return inquiries[0]
             for inquiry in inquiries:
                 inquiry.tell_progress()
             under_way = []
@@ -378,7 +414,7 @@ class _Inquiry:
     def __init__(
         self,
         client: Client,
-        request: Request,
+        request: Union[Request, KnownFetch],
         limit: Optional[float],
         on_progress: Optional[OnProgress] = None,
     ) -> None:
@@ -407,23 +443,6 @@ class _Inquiry:
             self._send()
         return self.call.ended or (self.deadline is not None and time.monotonic() >= self.deadline)
 
-    def answer(self) -> Answer:
-        answer = self.call.answer
-        if self.call.failure is not None:
-            raise self.call.failure
-        if answer is None:
-            raise TimedOut(
-                "timeout",
-                "the daemon has not answered in time",
-                True,
-                {"phase": "answer"},
-                self.request.get("url"),
-            )
-        if answer.fields.get("ok") is not True:
-            raise request_error(self.request, answer.fields)
-        self.call.answer = None
-        return answer
-
     def abandon(self) -> None:
         """Cancels what is still under way, and closes what nobody has taken."""
         self.connection.abandon(self.call)
@@ -434,13 +453,13 @@ def _wait_for_news(inquiries: Sequence[_Inquiry]) -> None:
     connection = inquiries[0].connection
     calls = [inquiry.call for inquiry in inquiries if inquiry.connection is connection]
     deadlines = [inquiry.deadline for inquiry in inquiries if inquiry.deadline is not None]
-    connection.wait(calls, min(deadlines, default=None))
+    connection.wait_for_any(calls, min(deadlines, default=None))
 
 
 def _outcome(ended: _Inquiry) -> Outcome:
-    url = ended.request["url"]
+    url = ended.call.request["url"]
     try:
-        return Outcome(url, delivered(ended.answer()), None)
+        return Outcome(url, delivered(ended.call.take_answer()), None)
     except FetchError as error:
         return Outcome(url, None, error)
     finally:
@@ -458,8 +477,8 @@ class Subscription:
         self._closed = False
         self._connection = Connection(path, timeout)
         call = self._connection.begin(request)
-        self._connection.wait([call], time.monotonic() + timeout)
-        if call.answer is None or call.answer.fields.get("ok") is not True:
+        self._connection.wait(call, time.monotonic() + timeout)
+        if call.answer is None or not call.answer.ok:
             self.close()
             if call.answer is not None:
                 raise request_error(request, call.answer.fields)

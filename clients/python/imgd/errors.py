@@ -162,6 +162,12 @@ def no_descriptor() -> NoDescriptor:
     return NoDescriptor(errno.EMFILE, f"no file descriptor left ({limit}): {remedy}")
 
 
+def no_answer(url: Optional[str]) -> TimedOut:
+    """The exception for a request that the daemon has not answered in time, not even by giving up."""
+    message = "the daemon has not answered in time"
+    return TimedOut("timeout", message, True, {"phase": "answer"}, url)
+
+
 def request_error(request: Dict[str, Any], answer: Dict[str, Any]) -> RequestError:
     """The exception for an answer that is not `ok`."""
     error = answer.get("error")

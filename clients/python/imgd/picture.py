@@ -6,17 +6,17 @@ import builtins
 import errno
 import io
 import os
-from typing import Any, BinaryIO, Dict, Optional, Tuple, Type, TypeVar
+from typing import Any, BinaryIO, Dict, Optional, Tuple, Type, TypeVar, Union
 
 from ._conversation import Answer, Descriptor
-from ._memory import mapped
+from ._memory import contents
 from .errors import Error, PictureGone, no_descriptor
 
 Value = TypeVar("Value")
 
 
 class Pixels:
-    """Decoded pixels in memory that all who asked for them share: upright, in sRGB, read-only.
+    """Decoded pixels: upright, in sRGB, read-only. All who asked share the memory of large ones.
 
     Four bytes for each pixel: red, green, blue and alpha, which is not multiplied in.
     `numpy.asarray(pixels)` is an array of (height, width, 4) over the same memory.
@@ -66,7 +66,7 @@ class Picture:
     readable through this object. For the bytes of a picture that has no file, or that is kept for
     longer before it is read, fetch it with `deliver="bytes"`.
 
-    One that was delivered as bytes or pixels is mapped into memory, and holds no descriptor.
+    One that was delivered as bytes or pixels is in memory, read or mapped, and holds no descriptor.
     `close()`, the end of a `with` block, or the end of the object lets go of it; views that were
     taken stay valid.
 
@@ -74,15 +74,20 @@ class Picture:
     `bytes(picture)` and `picture.open()` work with every picture that was delivered.
     """
 
-    def __init__(self, raw: Dict[str, Any], descriptor: Optional[Descriptor] = None) -> None:
-        #: The daemon's answer, as docs/protocol.md describes it.
-        self.raw = raw
+    def __init__(self, answer: Union[Answer, Dict[str, Any]]) -> None:
+        self._answer = answer if isinstance(answer, Answer) else Answer(True, fields=answer)
         self._closed = False
-        self._view: Optional[builtins.memoryview] = None
+        # What was delivered, once it is in memory.
+        self._content: Union[None, builtins.bytes, builtins.memoryview] = None
         self._descriptor: Optional[Descriptor] = None
-        if descriptor is not None:
-            with descriptor:
-                self._view = mapped(descriptor.fileno())
+        if self._answer.descriptor is not None:
+            with self._answer.descriptor as descriptor:
+                self._content = contents(descriptor.fileno())
+
+    @property
+    def raw(self) -> Dict[str, Any]:
+        """The daemon's answer, as docs/protocol.md describes it."""
+        return self._answer.fields
 
     @property
     def url(self) -> str:
@@ -102,7 +107,8 @@ class Picture:
     @property
     def path(self) -> Optional[str]:
         """The file in the cache; None if it was not asked for, or if there is none."""
-        return self._field("path", str)
+        path = self._answer.path
+        return path if isinstance(path, str) else None
 
     @property
     def width(self) -> int:
@@ -170,17 +176,13 @@ class Picture:
         return self._field("average", str)
 
     def memoryview(self) -> builtins.memoryview:
-        """What was delivered, mapped into memory and not copied."""
-        self._check_is_open()
-        if self._view is None:
-            with self._open() as descriptor:
-                self._view = mapped(descriptor.fileno())
-        return memoryview(self._view)
+        """What was delivered, not copied; a large picture is mapped into memory."""
+        return memoryview(self._loaded())
 
     def bytes(self) -> builtins.bytes:
-        """A copy of what was delivered."""
-        with self.memoryview() as view:
-            return view.tobytes()
+        """What was delivered."""
+        content = self._loaded()
+        return content if isinstance(content, builtins.bytes) else content.tobytes()
 
     def __bytes__(self) -> builtins.bytes:
         return self.bytes()
@@ -213,7 +215,7 @@ class Picture:
         """
         self._check_is_open()
         if self._descriptor is None:
-            self._descriptor = self._open() if self._view is None else self._copied()
+            self._descriptor = self._open() if self._content is None else self._copied()
         return self._descriptor.fileno()
 
     def close(self) -> None:
@@ -222,7 +224,14 @@ class Picture:
         if self._descriptor is not None:
             self._descriptor.close()
         # It ends with the last view of it.
-        self._view = None
+        self._content = None
+
+    def _loaded(self) -> Union[builtins.bytes, builtins.memoryview]:
+        self._check_is_open()
+        if self._content is None:
+            with self._open() as descriptor:
+                self._content = contents(descriptor.fileno())
+        return self._content
 
     def _check_is_open(self) -> None:
         if self._closed:
@@ -278,4 +287,4 @@ class Picture:
 
 def delivered(answer: Answer) -> Picture:
     """The picture of an answer that is `ok`."""
-    return Picture(answer.fields, answer.descriptor)
+    return Picture(answer)

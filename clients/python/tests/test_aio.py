@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import multiprocessing
 import signal
 import threading
 from typing import Any, Awaitable, Callable, Dict, List
@@ -253,6 +254,27 @@ class AsyncTests(StageTest):
 
         asyncio.run(close())
         self.assertEqual(open_descriptors(), before)
+
+    def test_fork(self) -> None:
+        context = multiprocessing.get_context("fork")
+        receiver, sender = context.Pipe(duplex=False)
+        url = self.serve()
+
+        async def work(client: imgd.aio.Client) -> None:
+            await client.fetch(url)
+            child = context.Process(target=self._in_child, args=(sender, client, url))
+            child.start()
+            self.assertTrue(receiver.poll(LONG))
+            self.assertEqual(receiver.recv(), url)
+            await client.fetch(url)
+            child.join()
+
+        self.run_async(work)
+        sender.close()
+        receiver.close()
+
+    def _in_child(self, sender: Any, client: imgd.aio.Client, url: str) -> None:
+        sender.send(asyncio.run(client.fetch(url)).url)
 
     def test_two_loops_at_once(self) -> None:
         async def work(client: imgd.aio.Client) -> None:

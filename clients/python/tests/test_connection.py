@@ -16,8 +16,10 @@ import unittest
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Callable, List, Tuple
+from unittest import mock
 
 import imgd
+from imgd import _socket
 from imgd._socket import MACHINE_SOCKET, find_socket
 
 from .stage import LONG, Daemon, Origin, StageTest, open_descriptors, png
@@ -158,6 +160,34 @@ class SharingTests(StageTest):
             self.origin.release(self.path("slow.png"))
             self.assertEqual(fetching.result(LONG).width, 8)
 
+    def test_who_leaves_lets_another_read(self) -> None:
+        first, *others = (self.serve(f"{i}.png", held=True) for i in range(4))
+        with ThreadPoolExecutor() as threads:
+            reading = threads.submit(self.client.fetch, first)
+            self.origin.await_request(self.path("0.png"))
+            waiting = [threads.submit(self.client.fetch, url) for url in others]
+            connection = self.client._connected()
+            while len(connection._bells) < 3:
+                pass
+            # Nothing arrives for those who wait when the first one leaves.
+            for i, each in enumerate([reading, *waiting]):
+                self.origin.release(self.path(f"{i}.png"))
+                self.assertEqual(each.result(LONG).width, 8)
+
+    def test_who_gives_up_while_another_reads(self) -> None:
+        url = self.serve("held.png", held=True)
+        receipt = self.client.start(self.serve("started.png", held=True))
+        with ThreadPoolExecutor() as threads:
+            reading = threads.submit(self.client.fetch, url)
+            self.origin.await_request(self.path("held.png"))
+            while not self.client._connected()._reading:
+                pass
+            with self.assertRaises(imgd.TimedOut):
+                self.client.wait(receipt, timeout=0.01)
+            self.origin.release(self.path("held.png"))
+            self.assertEqual(reading.result(LONG).width, 8)
+        self.client.cancel(receipt)
+
     def test_a_slow_progress_function_stops_nobody(self) -> None:
         url = self.serve("slow.png")
         called, go_on = threading.Event(), threading.Event()
@@ -187,6 +217,8 @@ class SharingTests(StageTest):
             reading = threads.submit(self.client.fetch, held["url"])
             self.origin.await_request(self.path("held.png"))
             connection = self.client._connected()
+            while not connection._quiet:
+                pass
             self.daemon.send(signal.SIGSTOP)
             while not connection._conversation.unsent:
                 connection.begin({**held, "tags": ["t"], "headers": {"DNT": "y" * 60_000}})
@@ -197,6 +229,23 @@ class SharingTests(StageTest):
             self.origin.release(self.path("held.png"))
             reading.result(LONG)
 
+    def test_who_waits_for_room_sleeps(self) -> None:
+        urls = [self.serve(f"{i}.png") for i in range(100)]
+        headers = {"X-Long": "y" * 60_000}
+        self.client.ping()
+        connection = self.client._connected()
+        self.daemon.send(signal.SIGSTOP)
+        with ThreadPoolExecutor() as threads:
+            many = self.client.fetch_many(urls, at_once=100, headers=headers)
+            fetching = threads.submit(lambda: list(many))
+            while not connection._reading:
+                pass
+            # With its own bell it would be awake until all is written.
+            with mock.patch.object(connection, "_ringer", wraps=connection._ringer) as ringer:
+                self.daemon.send(signal.SIGCONT)
+                self.assertEqual(len(fetching.result(LONG)), 100)
+        ringer.send.assert_not_called()
+
     def test_close_from_another_thread(self) -> None:
         url = self.serve(held=True)
         before = open_descriptors()
@@ -204,6 +253,9 @@ class SharingTests(StageTest):
         with ThreadPoolExecutor() as threads:
             fetching = [threads.submit(client.fetch, url) for _ in range(3)]
             self.origin.await_request(self.path())
+            # Before that the one that reads looks up by itself.
+            while not client._connected()._quiet:
+                pass
             client.close()
             for each in fetching:
                 self.assertIsInstance(each.exception(LONG), imgd.ConnectionFailed)
@@ -264,6 +316,38 @@ class GivingUpTests(StageTest):
         self._interrupt(lambda: self.client.fetch(url))
         self.assertEqual(self.client.list(), [])
 
+    def test_an_interrupt_leaves_the_connection(self) -> None:
+        url = self.serve(held=True)
+        self.client.ping()
+        connection = self.client._connected()
+        self._interrupt(lambda: self.client.fetch(url))
+        self.client.ping()
+        self.assertIs(self.client._connected(), connection)
+
+    def test_an_error_of_a_signal_handler_is_not_one_of_the_connection(self) -> None:
+        url = self.serve(held=True)
+        self.client.ping()
+        connection = self.client._connected()
+        # As with signal.alarm; it is an OSError, too.
+        self._interrupt(lambda: self.client.fetch(url), TimeoutError("mine"))
+        self.assertEqual(self.client.list(), [])
+        self.assertIs(self.client._connected(), connection)
+
+    def test_an_interrupt_that_loses_what_has_arrived(self) -> None:
+        self.client.ping()
+        connection = self.client._connected()
+        receive = _socket.receive
+
+        def interrupted(*arguments: Any) -> None:
+            receive(*arguments)
+            raise KeyboardInterrupt
+
+        with mock.patch("imgd._socket.receive", interrupted):
+            with self.assertRaises(KeyboardInterrupt):
+                self.client.ping()
+        self.assertTrue(connection.is_over)
+        self.client.ping()
+
     def test_an_interrupt_cancels_many(self) -> None:
         urls = [self.serve("other.png", held=True)]
         urls.append(self.serve(held=True))
@@ -294,18 +378,27 @@ class GivingUpTests(StageTest):
                 self.daemon.send(signal.SIGCONT)
         self.assertEqual(self.client.list(), [], "the cancellation follows when it goes on")
 
-    def _interrupt(self, action: Callable[[], object]) -> None:
-        """Calls it, and sends SIGINT when the daemon has asked for the picture."""
+    def _interrupt(
+        self, action: Callable[[], object], error: BaseException = KeyboardInterrupt()
+    ) -> None:
+        """Calls it; SIGINT raises the error when the daemon has asked for the picture."""
+
+        def handle(*_: object) -> None:
+            raise error
 
         def interrupt() -> None:
             self.origin.await_request(self.path())
+            # The one that fetches may not have left the call that sends.
+            while not self.client._connected()._reading:
+                pass
             os.kill(os.getpid(), signal.SIGINT)
 
         # Who is started in the background by a shell ignores it.
         self.addCleanup(signal.signal, signal.SIGINT, signal.getsignal(signal.SIGINT))
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGINT, handle)
         sender = threading.Thread(target=interrupt)
         sender.start()
-        with self.assertRaises(KeyboardInterrupt):
+        with self.assertRaises(type(error)) as raised:
             action()
+        self.assertIs(raised.exception, error)
         sender.join()

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import os
 import unittest
+import uuid
 from typing import Any, Dict, List, Tuple
 
+from imgd import _requests
 from imgd._conversation import LONGEST_LINE, MOST_DESCRIPTORS, Conversation
-from imgd.errors import ConnectionFailed, ConnectionLost
+from imgd._requests import KnownFetch
+from imgd.errors import ConnectionFailed, ConnectionLost, Error
 
 from .stage import open_descriptors
 
@@ -47,6 +50,77 @@ class ConversationTests(unittest.TestCase):
         receipts = {json.loads(text)["receipt"] for text in lines[:2]}
         self.assertEqual(len(receipts), 2)
         self.assertEqual(lines[2], b"")
+
+    def sent(self) -> bytes:
+        """What has been queued since the last time."""
+        text = bytes(self.conversation.unsent)
+        self.conversation.unsent.clear()
+        return text
+
+    def test_a_known_fetch_is_written_as_any_other(self) -> None:
+        for url in ("http://a/b.png", 'http://a/"\\%s%d\n\x7f', "http://ä/\u2028", ""):
+            for delivery in ("path", "fd", "pixels", "none"):
+                lines = []
+                requests: List[Any] = [
+                    KnownFetch(url, f'"deliver":"{delivery}"'),
+                    {"cmd": "fetch", "url": url, "deliver": delivery},
+                ]
+                for request in requests:
+                    self.conversation.begin(request)
+                    line = self.sent()
+                    fields = json.loads(line)
+                    self.assertEqual(fields["url"], url)
+                    line = line.replace(fields["receipt"].encode(), b"R")
+                    lines.append(line.replace(b'"id":%d,' % fields["id"], b'"id":I,'))
+                # Then the daemon does not parse it again: all else has the same bytes.
+                self.assertEqual(lines[0], lines[1])
+        with self.assertRaises(ValueError):
+            self.conversation.begin(_requests.fetch("\ud800"))
+        self.assertEqual(self.sent(), b"")
+
+    def test_receipts(self) -> None:
+        receipts = []
+        for conversation in (self.conversation, Conversation("/the/socket")):
+            conversation.begin(_requests.fetch("http://a/"))
+            conversation.begin({"cmd": "fetch", "url": "http://a/"})
+            for text in bytes(conversation.unsent).splitlines():
+                receipts.append(json.loads(text)["receipt"])
+        self.assertEqual([str(uuid.UUID(receipt)) for receipt in receipts], receipts)
+        self.assertEqual({uuid.UUID(receipt).version for receipt in receipts}, {4})
+        self.assertEqual(len(set(receipts)), 4)
+        self.assertEqual(len({receipt[:23] for receipt in receipts}), 2, "one for each connection")
+
+    def test_a_known_fetch_that_was_given_up(self) -> None:
+        call = self.conversation.begin(_requests.fetch("http://a/"))
+        receipt = json.loads(self.sent())["receipt"]
+        self.assertTrue(self.conversation.abandon(call))
+        cancel = json.loads(self.sent())
+        self.assertEqual((cancel["cmd"], cancel["receipt"]), ("cancel", receipt))
+
+    def test_paths(self) -> None:
+        paths: List[Any] = ["/a/b.png", '/a/"b"', "/ä", "/a\\b", "", None, 5]
+        later: List[Dict[str, Any]] = [{}, {"stale": True}, {"deliver_note": "none"}]
+        for path in paths:
+            for rest in later:
+                for ascii_only in (True, False):
+                    call = self.conversation.begin(_requests.fetch("http://a/"))
+                    fields = {"id": call.identifier, "ok": True, "receipt": "r"}
+                    fields.update(url='http://a/","path":"/wrong', path=path, **rest)
+                    text = json.dumps(fields, ensure_ascii=ascii_only, separators=(",", ":"))
+                    self.conversation.receive(text.encode() + b"\n", [])
+                    answer = call.take_answer()
+                    self.assertEqual((answer.path, answer.fields), (path, fields))
+                    self.assertEqual(answer.path, path, "also when the rest has been read")
+
+    def test_an_answer_that_only_begins_well(self) -> None:
+        for text in (b'",,}', b'"}}', b'","url":"\xff"}', b'","path":"\xff"}', b'","path":"}'):
+            call = self.begin()
+            begin = b'{"id":%d,"ok":true,"receipt":"a' % call.identifier
+            self.conversation.receive(begin + text + b"\n", [])
+            answer = call.take_answer()
+            for name in ("path", "fields"):
+                with self.subTest(text), self.assertRaisesRegex(Error, "is not JSON"):
+                    getattr(answer, name)
 
     def test_what_is_no_text(self) -> None:
         for value in ("\ud800", float("nan")):

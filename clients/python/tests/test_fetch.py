@@ -5,9 +5,11 @@ from __future__ import annotations
 import gc
 import os
 import pickle
+from pathlib import Path
 from typing import Any, List
 
 import imgd
+from imgd._memory import LARGEST_READ
 
 from .stage import StageTest, open_descriptors, png
 
@@ -61,6 +63,26 @@ class FetchTests(StageTest):
         self.assertEqual(bytes(view), png(), "a view outlives its picture")
         with self.assertRaises(ValueError):
             picture.bytes()
+
+    def test_large_ones_are_mapped_and_small_ones_read(self) -> None:
+        def mappings() -> int:
+            return Path("/proc/self/maps").read_text().count("/memfd:")
+
+        body = png() + bytes(LARGEST_READ)
+        large, small = self.serve("large.png", body), self.serve("small.png")
+        before = mappings()
+        for url, content, mapped in ((large, body, 1), (small, png(), 0)):
+            self.client.fetch(url).path
+            picture = self.client.fetch(url, deliver="bytes")
+            self.assertEqual(mappings(), before + mapped)
+            view = picture.memoryview()
+            self.assertTrue(view.readonly)
+            self.assertEqual((picture.bytes(), bytes(view)), (content, content))
+            self.assertEqual(os.pread(picture.fileno(), len(content) + 1, 0), content)
+            picture.close()
+            self.assertEqual(bytes(view), content, "a view outlives its picture")
+            del view
+            self.assertEqual(mappings(), before)
 
     def test_none(self) -> None:
         picture = self.client.fetch(self.serve(), deliver="none")
