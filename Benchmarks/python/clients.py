@@ -1,8 +1,12 @@
 #!/usr/bin/env python3
 """The module for Python beside redis-py, each with its own server on a Unix socket.
 
+    /usr/bin/python3 Benchmarks/python/clients.py [--rounds N] [--quick] [--programs DIRECTORY]
+
+takes the redis-py of Debian (python3-redis), and `imgd-bench clients` runs it so; a newer one is compared with
+
     python3 -m venv /tmp/peers && /tmp/peers/bin/pip install redis
-    /tmp/peers/bin/python Benchmarks/python/clients.py [--rounds N] [--quick] [--programs DIRECTORY]
+    /tmp/peers/bin/python Benchmarks/python/clients.py
 
 A ratio is imgd's speed against that of redis-py in the same round: more than 1 is faster. Both clients
 take turns in each round, since a machine is not equally fast for long. redis-py uses its own parser:
@@ -155,7 +159,8 @@ def tasks(imgd: Any, socket: str, url: str, redis: Redis, size: Tuple[int, int])
 
     async def close() -> None:
         await client.close()
-        await peer.aclose()
+        # It was called `close` before redis-py 5.
+        await getattr(peer, "aclose", peer.close)()
         await pool.disconnect()
 
     loop.run_until_complete(close())

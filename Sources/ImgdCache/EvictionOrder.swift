@@ -5,27 +5,22 @@
 
 internal import CLinux
 
-/// Places in the order of their last use.
-///
-/// An entry keeps its place as long as it lives. A freed place is handed out again.
+/// Places in the order of their last use: an entry keeps its place as long as it lives, and a freed one is handed out
+/// again.
 struct EvictionOrder {
   private var chain = PlaceChain()
   private var free: [Int32] = []
 
-  /// The place that the next insertion will hand out.
   var nextPlace: Int { free.last.map(Int.init) ?? chain.capacity }
 
   var heldBytes: Int { chain.heldBytes + free.capacity * MemoryLayout<Int32>.stride }
 
   var oldest: Int? { chain.oldest }
 
-  /// The places in use, the most recently used first.
   var newestFirst: some Sequence<Int> { chain.newestFirst }
 
-  /// The places in use in the order in which they go.
   var oldestFirst: some Sequence<Int> { chain.oldestFirst }
 
-  /// Hands out a place as the most recently used, or as the least.
   mutating func insert(asNewest: Bool = true) -> Int {
     let place = nextPlace
     _ = free.popLast()
@@ -33,13 +28,11 @@ struct EvictionOrder {
     return place
   }
 
-  /// Makes a place the most recently used.
   @inline(__always) mutating func touch(_ place: Int) { chain.moveToFront(place) }
 
-  /// Has the processor fetch what moving a place will need: its links, and in a second step those of its neighbours.
-  func prefetch(_ place: Int, neighbours: Bool) { chain.prefetch(place, neighbours: neighbours) }
+  /// Has the processor fetch what moving places will need: their links, and in a second step those of their neighbours.
+  func prefetch(_ places: [Int], neighbours: Bool) { chain.prefetch(places, neighbours: neighbours) }
 
-  /// Frees a place, which will be handed out again.
   mutating func remove(_ place: Int) {
     chain.remove(place)
     free.append(Int32(place))
@@ -106,7 +99,6 @@ struct PlaceChain {
     last = place
   }
 
-  /// Moves a place of the chain to the front.
   @inline(__always) mutating func moveToFront(_ place: Int) {
     let place = Int32(truncatingIfNeeded: place)
     guard place != first else { return }
@@ -115,15 +107,19 @@ struct PlaceChain {
     first = place
   }
 
-  func prefetch(_ place: Int, neighbours: Bool) {
-    guard links.indices.contains(place) else { return }
+  func prefetch(_ places: [Int], neighbours: Bool) {
     // Nothing is read at the addresses, which may be any.
     unsafe links.withUnsafeBufferPointer { links in
       guard let start = links.baseAddress else { return }
-      guard neighbours else { return unsafe linux_prefetch(start + place) }
-      let link = unsafe links[place]
-      unsafe linux_prefetch(start + Int(link.newer))
-      unsafe linux_prefetch(start + Int(link.older))
+      for place in places {
+        guard neighbours else {
+          unsafe linux_prefetch(start + place)
+          continue
+        }
+        let link = unsafe links[place]
+        unsafe linux_prefetch(start + Int(link.newer))
+        unsafe linux_prefetch(start + Int(link.older))
+      }
     }
   }
 
@@ -180,7 +176,6 @@ struct PlaceTable {
     return nil
   }
 
-  /// Has the processor fetch the cell at which the search for a tag begins.
   func prefetch(_ tag: UInt32) { tables[Self.part(of: tag)].prefetch(tag) }
 
   mutating func insert(_ tag: UInt32, _ place: Int) { tables[Self.part(of: tag)].insert(tag, place) }

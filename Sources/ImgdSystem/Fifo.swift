@@ -16,7 +16,6 @@ package struct Fifo<Element> {
   /// The oldest element.
   package var first: Element? { self[0] }
 
-  /// The newest element.
   var last: Element? { items.last ?? nil }
 
   /// All elements, the oldest first.

@@ -1,11 +1,8 @@
 import Glibc
 
-/// A value that several threads share, under one lock; for mailboxes and worker threads, and for the
-/// few values that exist once in a process.
-///
-/// It is a pthread mutex at a fixed address instead of `Synchronization.Mutex`, whose lock the thread
-/// sanitizer does not see: it would report races that do not exist. The two pointers are private and
-/// live exactly as long as the object.
+/// A value that several threads share under one lock, as in mailboxes and worker threads. It is a pthread mutex at a
+/// fixed address instead of `Synchronization.Mutex`, whose lock the thread sanitizer does not see: it would report
+/// races that do not exist. The two pointers are private and live exactly as long as the object.
 @safe package final class Locked<Value: Sendable>: @unchecked Sendable {
   // Unchecked, because every access goes through `withLock` or `wait`, which hold the lock.
   private var value: Value

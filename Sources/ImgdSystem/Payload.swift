@@ -1,18 +1,16 @@
-// The bytes of a body, complete and never changed again; all targets pass them in this form.
-//
-// A small body is kept as plain bytes on the heap, a large one in a sealed memfd, which can be passed to another
-// process as it is. Descriptors are a limited resource like memory: a hundred thousand icons must not need a hundred
-// thousand descriptors, and a picture of 28 kB must not be copied through a socket. The limit is `Payload.heapLimit`;
-// a small payload becomes shareable when a descriptor is asked for (`shareable()`). Most never need one, and on their
-// way to the disk a memfd would cost four system calls for nothing, one of them a mapping to look at it.
+// The bytes of a body, complete and never changed again; all targets pass them in this form. A small body is kept as
+// plain bytes on the heap, a large one in a sealed memfd, which can be passed to another process as it is.
+// Descriptors are a limited resource like memory: a hundred thousand icons must not need a hundred thousand
+// descriptors, and a picture of 28 kB must not be copied through a socket. The limit is `Payload.heapLimit`; a small
+// payload becomes shareable when a descriptor is asked for (`shareable()`). Most never need one, and on their way to
+// the disk a memfd would cost four system calls for nothing, one of them a mapping to look at it.
 
 internal import CLinux
 import Glibc
 
 /// The immutable bytes of a whole body, on the heap or in a sealed memfd.
 package struct Payload: Sendable {
-  /// Bodies up to this size stay on the heap: it is below the size from which on the heap itself would
-  /// ask the kernel for each of them.
+  /// Bodies up to this size stay on the heap; for much larger ones the heap would ask the kernel each time.
   package static let heapLimit = 64 * 1024
 
   private enum Place {
@@ -58,8 +56,7 @@ package struct Payload: Sendable {
     }
   }
 
-  /// This payload, or a copy of it in a sealed memfd when it is not in one yet. A copy that is to be kept for long is
-  /// not made with one of the last descriptors.
+  /// This payload, or a copy of it in a sealed memfd; one that is to be kept takes none of the last descriptors.
   package func shareable(toKeep isKept: Bool = false) throws(SystemFailure) -> Payload {
     guard case .heap(let bytes) = place else { return self }
     var writer = isKept ? try MemoryWriter.toKeep() : try MemoryWriter()
@@ -118,8 +115,7 @@ package struct Payload: Sendable {
     }
   }
 
-  /// Reads a whole file of exactly `count` bytes; nil when it has fewer or more. The caller has checked that `count`
-  /// bytes of memory may be taken.
+  /// Reads a file of exactly `count` bytes; nil when it has fewer or more. The caller has made sure of the memory.
   package static func read(_ file: borrowing FileDescriptor, count: Int) throws(SystemFailure) -> Payload? {
     guard count >= 0, try file.ends(at: count) else { return nil }
     // Without a descriptor the bytes go to the heap: a picture that must be copied is better than none.
@@ -131,8 +127,7 @@ package struct Payload: Sendable {
     return Payload(sealed: try writer.seal())
   }
 
-  /// Reads a whole file of `count` bytes to the heap without ever waiting for the disk; nil where that
-  /// is not possible.
+  /// Reads a whole file of `count` bytes to the heap, without waiting for the disk; nil where that is impossible.
   package static func readAtHand(_ file: borrowing FileDescriptor, count: Int) -> Payload? {
     file.frontAtHand(count).map { Payload($0) }
   }
@@ -179,7 +174,6 @@ package struct PayloadWriter: ~Copyable {
     return Payload(sealed: try memory.seal())
   }
 
-  /// Without a descriptor the bytes stay on the heap: a picture that must be copied is better than none.
   private mutating func moveToMemory() throws(SystemFailure) {
     guard var writer = try? MemoryWriter.toKeep() else { return }
     if !heap.isEmpty { try writer.append(heap) }

@@ -17,7 +17,6 @@ final class SealedMemory: Sendable {
     self.descriptor = count > Self.large ? descriptor.closingSlowly() : descriptor
   }
 
-  /// Takes over a memfd of another process; nil unless it is sealed.
   convenience init?(adopting descriptor: consuming FileDescriptor) {
     guard linux_is_sealed(descriptor.number) == 1 else { return nil }
     // Not by `fstat`, which a process that has shut itself off may not call.
@@ -53,7 +52,6 @@ final class SealedMemory: Sendable {
     return Payload(sealed: try writer.seal())
   }
 
-  /// Writes the whole content at the file's offset.
   func copy(to file: borrowing FileDescriptor) throws(SystemFailure) {
     let copied = try file.append(from: descriptor, count: count)
     precondition(copied == count, "a sealed memfd can be read to its end")
@@ -78,7 +76,6 @@ final class SealedMemory: Sendable {
   }
 }
 
-/// A memfd that is being filled.
 struct MemoryWriter: ~Copyable {
   private let descriptor: FileDescriptor
   private var count = 0
@@ -117,7 +114,6 @@ struct MemoryWriter: ~Copyable {
     return copied
   }
 
-  /// Adds `count` bytes of a file from `start` on.
   mutating func append(_ file: borrowing FileDescriptor, at start: Int, count: Int) throws(SystemFailure) {
     self.count += try descriptor.append(from: file, at: start, count: count)
   }
@@ -180,8 +176,7 @@ struct MemoryWriter: ~Copyable {
 
 // Public and frozen, because otherwise Embedded Swift does not find the deinit from another module.
 
-/// Bytes of another process's memfd or file in the address space, for reading only. The descriptor is not kept: the
-/// mapping alone keeps the bytes.
+/// Bytes of another process's memfd or file in the address space, for reading only; the mapping alone keeps them.
 @safe @frozen public struct ReceivedMemory: ~Copyable, @unchecked Sendable {
   // Unchecked: the bytes are only read, and the pointer is private.
   private let start: UnsafeRawPointer?

@@ -74,11 +74,9 @@ package final class LoopThread: Sendable {
   package func join() { thread.join() }
 }
 
-/// A worker thread that owns a tool and runs jobs with it, one after the other.
-///
-/// The tool is made on the thread and never leaves it, so it need not be Sendable: a database
-/// connection, for example. Jobs and their outcomes are values that cross threads; the closure that
-/// receives an outcome runs on the loop that owns the worker and never leaves it (`Continuations`).
+/// A worker thread that owns a tool and runs jobs with it, one after the other. The tool, such as a database
+/// connection, never leaves the thread, so it need not be Sendable. Jobs and outcomes cross threads; the closure that
+/// receives an outcome never leaves the loop of the worker (`Continuations`).
 package final class WorkerThread<Tool> {
   private typealias Job = @Sendable (Tool) -> Void
 
@@ -107,8 +105,7 @@ package final class WorkerThread<Tool> {
   /// Jobs whose outcomes have not arrived on the loop yet.
   package var pending: Int { continuations.count }
 
-  /// Runs `job` on the thread and then `then` on the loop, with the job's outcome. After `stop` neither of the two
-  /// will run.
+  /// Runs `job` on the thread and then `then` on the loop, with the job's outcome. After `stop` neither runs.
   package func submit<Outcome: Sendable>(
     _ job: @escaping @Sendable (Tool) -> Outcome, then: @escaping (Outcome) -> Void = { _ in }
   ) {

@@ -67,8 +67,7 @@ package struct FieldScanner {
   }
 
   /// Takes a quoted string, and returns its content with the escapes resolved. Nil for a string that never ends: only
-  /// its opening quote is skipped, and from there on quotes mean nothing, so that no sender hides a directive behind
-  /// one.
+  /// its opening quote is skipped, and quotes mean nothing from there on, so none hides a directive.
   package mutating func takeQuoted() -> String? {
     guard takeByte(UInt8(ascii: "\"")), !isTorn else { return nil }
     let start = index

@@ -101,15 +101,13 @@ package enum HTTPDate {
     return year * 365 + leapDays + daysBeforeMonth + day - 1 - 719_468
   }
 
-  // MARK: The form that nearly all origins send
-
-  // Every picture comes with two or three such dates, which are read several times and written whenever its fields are.
+  // Nearly all origins send this form. Every picture comes with two or three such dates, which are read several times
+  // and written whenever its fields are.
 
   private static let template = Array("Sun, 06 Nov 1994 08:49:37 GMT".utf8)
   private static let days = Array("SunMonTueWedThuFriSat".utf8)
   private static let monthNames = Array("JanFebMarAprMayJunJulAugSepOctNovDec".utf8)
 
-  /// Where the parts of the form begin.
   private enum Place { static let (weekday, day, month, year, hour, minute, second) = (0, 5, 8, 12, 17, 20, 23) }
 
   /// Writes a moment in this form.

@@ -19,7 +19,6 @@ package func nearestName(to word: String, among names: [String]) -> String? {
   return best.name
 }
 
-/// Changes, additions, removals and swaps of neighbours that turn one word into the other.
 private func editDistance(_ left: [Character], _ right: [Character]) -> Int {
   var before: [Int] = []
   var row = Array(0...right.count)

@@ -1,6 +1,4 @@
-// Fetches URLs on a thread of its own.
-//
-// Connecting, TLS and certificates take milliseconds, which must not delay requests for cached pictures. So all
+// Connecting, TLS and certificates take milliseconds, which must not delay requests for cached pictures: so all
 // network access is on one thread with one loop, and only values cross: orders go in, events come out. On that thread
 //
 //   TransferTable  holds the transfers by serial,

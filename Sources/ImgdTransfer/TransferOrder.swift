@@ -91,9 +91,8 @@ package enum TransferPhase: UInt8, Sendable, CaseIterable, Comparable {
   }
 }
 
-/// The present phase of one transfer, which the engine writes and any thread may read. After a redirect, and in
-/// another attempt, phases begin again. A pause between two attempts counts towards the phase in which the first one
-/// failed.
+/// The present phase of one transfer, which the engine writes and any thread may read. A redirect and another attempt
+/// begin the phases again; the pause before an attempt counts towards the phase that failed.
 package final class PhaseCell: Sendable {
   private let value = Atomic(UInt8.max)
 
@@ -102,7 +101,6 @@ package final class PhaseCell: Sendable {
   /// Nil until the engine has taken up the order.
   package var known: TransferPhase? { TransferPhase(rawValue: value.load(ordering: .relaxed)) }
 
-  /// The phase of a transfer that the engine has taken up.
   var phase: TransferPhase { known ?? .connect }
 
   /// Called by the engine alone, from the beginning of the transfer on.

@@ -1,10 +1,8 @@
 // A fetch as it was requested, how it is read from a line, and how it is written as one: a new field of `fetch` gets
 // its name in `RequestField`; everything else about it in the language goes here.
 
-/// One fetch as it was requested.
-///
-/// Nearly all fetches have a URL and little else, so the rare fields are in one box: the usual
-/// request costs one allocation, its URL.
+/// One fetch as it was requested. Nearly all fetches have a URL and little else, so the rare fields are in one box:
+/// the usual request costs one allocation, its URL.
 package struct FetchRequest: Equatable, Sendable {
   package var url: String
   /// The additional identifier of the cache key.
@@ -225,8 +223,7 @@ package enum CacheMode: String, CaseIterable, Sendable {
   case forceCache = "force-cache"
   /// Any entry answers; without one nothing is downloaded.
   case onlyIfCached = "only-if-cached"
-  /// Any entry of this machine answers, and the caches are left as they are: this counts neither as a look-up nor as a
-  /// use.
+  /// Any entry of this machine answers, and the caches stay as they are: this is neither a look-up nor a use.
   case peek
   /// The caches are neither read nor filled.
   case noStore = "no-store"

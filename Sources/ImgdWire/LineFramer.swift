@@ -120,7 +120,6 @@ extension LineFramer {
     if first != UInt8(ascii: "#") { _ = take(.tooLong) }
   }
 
-  /// Passes on the kept bytes as a line and frees their buffer.
   private mutating func endKeptLine(_ take: (borrowing Finding) -> Flow) -> Flow {
     let line = kept
     kept = []

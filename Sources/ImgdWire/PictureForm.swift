@@ -51,8 +51,6 @@ package struct PictureForm: Hashable, Sendable {
   }
 }
 
-// MARK: Rules
-
 extension PictureForm.Box {
   /// Why some values make no box.
   package enum Problem {
@@ -91,8 +89,6 @@ package enum SidesText {
   }
 }
 
-// MARK: Words
-
 /// The encoding in which a picture is wanted.
 package enum OutputFormat: String, CaseIterable, Sendable { case original, jpeg, png, webp, avif }
 
@@ -100,7 +96,6 @@ package enum OutputFormat: String, CaseIterable, Sendable { case original, jpeg,
 package enum FrameChoice: String, CaseIterable, Sendable { case all, first }
 
 enum BoxParser {
-  /// The box of another form; nil when the request has none.
   static func box(_ fields: RequestFields, in line: Span<UInt8>) throws(WireError) -> PictureForm.Box? {
     guard fields.present.contains(.resize) else { return nil }
     guard let members = fields.container(.resize)?.object else {

@@ -1,5 +1,4 @@
-/// The handle of one fetch: a UUID, chosen by the client or made by the daemon. Two spellings of one UUID are equal;
-/// it is printed in lower case.
+/// The handle of one fetch: a UUID chosen by client or daemon, equal in either case and printed in lower case.
 package struct ReceiptID: Hashable, Sendable, CustomStringConvertible {
   /// Bytes of its text.
   package static let textLength = 36

@@ -56,8 +56,7 @@ package enum ReplyEncoder {
 
 // A hit is answered up to a million times a second, and all of its line but a few numbers is known beforehand. So the
 // line is written straight into the buffer, from the encoded fields of the image and a few numbers, without counting
-// commas and without escaping any text again. Lines of pictures that are not hits are written in the same way, with
-// fields that are encoded for them alone.
+// commas and without escaping any text again. Other pictures' lines are written in the same way.
 
 /// The terminal line of a fetch that brought a picture.
 package enum FetchLine {
@@ -84,33 +83,23 @@ package enum FetchLine {
     fields.isEmpty ? Array("}\n".utf8) : Array(",".utf8) + fields + Array("}\n".utf8)
   }
 
-  /// The encoded parts of a line: the fields before the numbers, without commas around them; further fields, each with
-  /// a comma before it; and the rest of the line.
-  package struct Parts {
-    package let facts: [UInt8]
-    package let details: [UInt8]
-    package let ending: [UInt8]
-
-    package init(facts: [UInt8], details: [UInt8] = [], ending: [UInt8]) {
-      self.facts = facts
-      self.details = details
-      self.ending = ending
-    }
-  }
-
-  /// Appends a line, all parts of which are encoded except the numbers; the id is empty for none.
-  package static func append(to bytes: inout [UInt8], id: Span<UInt8>, _ numbers: Numbers, _ parts: Parts) {
-    let capacity = frame + id.count + parts.facts.count + parts.details.count + parts.ending.count
+  /// Appends a line, all parts of which are encoded except the numbers: the id, empty for none; the fields before the
+  /// numbers, without commas around them; further fields, each with a comma before it; and the rest of the line.
+  package static func append(
+    to bytes: inout [UInt8], id: Span<UInt8>, _ numbers: Numbers, facts: Span<UInt8>, details: Span<UInt8>,
+    ending: Span<UInt8>
+  ) {
+    let capacity = frame + id.count + facts.count + details.count + ending.count
     bytes.append(addingCapacity: capacity) { (room: inout OutputSpan<UInt8>) in
       // The cursor stays within the requested capacity and does not outlive the call.
       unsafe room.withUnsafeMutableBufferPointer { buffer, count in
         guard let start = buffer.baseAddress else { return }
         var cursor = unsafe LineCursor(next: start)
         unsafe cursor.beginning(id: id, numbers.receipt)
-        unsafe cursor.bytes(parts.facts.span)
+        unsafe cursor.bytes(facts)
         unsafe cursor.ages(of: numbers)
-        unsafe cursor.bytes(parts.details.span)
-        unsafe cursor.bytes(parts.ending.span)
+        unsafe cursor.bytes(details)
+        unsafe cursor.bytes(ending)
         unsafe count = cursor.next - start
       }
     }
@@ -211,10 +200,9 @@ extension RequestID {
   }
 }
 
-/// The eight decimal digits of a number that has no more, the first in the lowest byte.
-///
-/// All of them at once: the number is taken apart into two parts of four digits, four of two, eight of one, each in its
-/// own part of a word. The divisions are products that are exact for such small numbers.
+/// The eight decimal digits of a number that has no more, the first in the lowest byte. All of them at once: the
+/// number is taken apart into two parts of four digits, four of two, eight of one, each in its own part of a word.
+/// The divisions are products that are exact for such small numbers.
 private func eightDigits(_ number: UInt64) -> UInt64 {
   let high = number / 10_000
   let fours = high | (number &- high &* 10_000) << 32

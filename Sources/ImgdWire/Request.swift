@@ -161,10 +161,9 @@ package struct QueryRequest: Equatable, Sendable {
   }
 }
 
-// A purge that removes nothing because its filter can match nothing looks like one that found nothing. So a host with a
-// port or a wildcard, and a prefix with which no URL begins, are refused, by the daemon and by imgctl with the same
-// words. So is an empty identifier alone, which would remove far more than anybody means: an unset variable in a script
-// looks like that.
+// A purge that removes nothing because its filter can match nothing looks like one that found nothing. So a host with
+// a port or a wildcard, and a prefix with which no URL begins, are refused, by the daemon and by imgctl with the same
+// words. So is an empty identifier alone: it would remove too much, and an unset variable in a script looks like it.
 
 extension PurgeRequest {
   /// Why no entry can be of this host: what is wrong with it, and what would be right; nil where one can.

@@ -81,7 +81,6 @@ extension FieldSet {
   static var frame: FieldSet {
     @inline(__always) get { FieldSet(rawValue: FieldSet(.cmd).rawValue | FieldSet(.id).rawValue) }
   }
-  /// The fields that most fetches have.
   static var plainFetch: FieldSet {
     @inline(__always) get { FieldSet(rawValue: frame.rawValue | FieldSet(.url).rawValue) }
   }

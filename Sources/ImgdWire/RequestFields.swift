@@ -79,8 +79,6 @@ struct RequestFields {
     return rarities
   }
 
-  // MARK: Values by type; absent fields are nil or the default
-
   @inline(__always) func string(_ field: RequestField, _ lengths: ClosedRange<Int>, in line: Span<UInt8>)
     throws(WireError) -> String?
   {
@@ -152,8 +150,6 @@ struct RequestFields {
   @inline(never) func wrong(_ field: RequestField, _ wanted: WantedValue, in line: Span<UInt8>) -> WireError {
     .field(field, wanted.complaint(about: field.name, sent: SentValue(token(field), in: line)))
   }
-
-  // MARK: Fields of several commands
 
   @inline(__always) func id(in line: Span<UInt8>) throws(WireError) -> RequestID {
     guard present.contains(.id) else { return .none }

@@ -1,5 +1,4 @@
-// Default values are left out, and the order is always the same: so the lines of a client have few shapes, and the
-// daemon answers most hits without parsing.
+// Defaults are left out and the order is fixed: lines have few shapes, and most hits are answered without parsing.
 
 extension Request {
   /// The line of this request, without its newline.

@@ -1,5 +1,4 @@
-/// Times on the wire: RFC 3339 in UTC, whole seconds. Plain arithmetic, independent of the machine's locale and time
-/// zone.
+/// Times on the wire: RFC 3339 in UTC, whole seconds. Independent of the machine's locale and time zone.
 package enum Timestamp {
   /// The last second whose year has four digits.
   private static let last: Int64 = 253_402_300_799

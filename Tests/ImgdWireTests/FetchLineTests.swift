@@ -10,9 +10,9 @@ struct FetchLineTests {
     var bytes = Array("before".utf8)
     let numbers = FetchLine.Numbers(
       receipt: receipt, age: age, freshFor: freshFor, elapsedNanoseconds: elapsed)
-    let parts = FetchLine.Parts(
-      facts: Array(#""url":"http://h/""#.utf8), details: Array(details.utf8), ending: Array(ending.utf8))
-    FetchLine.append(to: &bytes, id: id.written.span, numbers, parts)
+    FetchLine.append(
+      to: &bytes, id: id.written.span, numbers, facts: Array(#""url":"http://h/""#.utf8).span,
+      details: Array(details.utf8).span, ending: Array(ending.utf8).span)
     return (String(decoding: bytes, as: UTF8.self), receipt)
   }
 

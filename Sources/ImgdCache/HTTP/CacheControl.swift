@@ -129,7 +129,6 @@ struct CacheDirective {
     repeat { if let directive = CacheDirective(&scanner) { visit(directive) } } while scanner.nextMember()
   }
 
-  /// The number of seconds that it names; an invalid number counts as 0.
   var seconds: Int64 {
     guard case .text(let text) = argument else { return 0 }
     return CacheControl.seconds(text) ?? 0

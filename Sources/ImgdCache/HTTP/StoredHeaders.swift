@@ -12,7 +12,6 @@ package struct StoredHeaders: Sendable {
   /// For each field the number of its name, or the number zero and the name, followed by its value.
   let kept: [UInt8]
 
-  /// Fields that this process has in the kept form already.
   init(kept: [UInt8]) { self.kept = kept }
 
   /// Fields in the form of a file; nil when they make no sense.
@@ -46,7 +45,6 @@ package struct StoredHeaders: Sendable {
     return nil
   }
 
-  /// The fields in the form of a file.
   var packed: [UInt8] { HeaderPacking.packed(list) }
 }
 

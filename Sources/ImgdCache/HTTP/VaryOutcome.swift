@@ -118,8 +118,7 @@ func normalisedFieldValue(_ lines: [String], of name: String) -> String {
   return lines.map(normalisedFieldValue).joined(separator: ",")
 }
 
-/// A field's value in the one form for all its spellings: blanks around it and around its commas mean
-/// nothing; in quotes they stay.
+/// The same for one value, without special treatment of lists of preferences.
 func normalisedFieldValue(_ value: String) -> String {
   var scanner = FieldScanner(value)
   var members: [String] = []

@@ -70,7 +70,6 @@ final class KeyDistinction: Sendable {
   let variant: KeyVariant?
   let scope: CredentialScope?
 
-  /// Nil when a key has nothing but a URL.
   init?(_ identifier: String?, _ variant: KeyVariant?, _ scope: CredentialScope?) {
     guard identifier != nil || variant != nil || scope != nil else { return nil }
     self.identifier = identifier

@@ -49,7 +49,6 @@ package struct CanonicalURL: Hashable, Sendable {
   /// The place of the host in `text.utf8`, including the brackets of an IPv6 address.
   package var hostRange: Range<Int> { Self.hostRange(in: text.utf8.span) }
 
-  /// The place of the host in the bytes of a canonical URL.
   static func hostRange(in bytes: Span<UInt8>) -> Range<Int> {
     let start = isSecure(bytes) ? 8 : 7
     var end = start

@@ -43,7 +43,6 @@ package struct KeyDigest: Hashable, Sendable {
   package var hex: String { hexDigits(of: high, low) }
 }
 
-/// Two words as 32 hexadecimal digits.
 private func hexDigits(of high: UInt64, _ low: UInt64) -> String {
   var digits: [UInt8] = []
   digits.reserveCapacity(32)

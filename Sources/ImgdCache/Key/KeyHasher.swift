@@ -80,7 +80,6 @@ func sameBytes(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Bool {
   }
 }
 
-/// The texts without duplicates, in the order of their bytes.
 func eachOnceInByteOrder(_ texts: [String]) -> [String] {
   var once: [String] = []
   for text in texts.sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) {
@@ -90,7 +89,6 @@ func eachOnceInByteOrder(_ texts: [String]) -> [String] {
   return once
 }
 
-/// The eight bytes from `offset` on.
 @inline(__always) func word(_ bytes: Span<UInt8>, _ offset: Int) -> UInt64 {
   // Any eight bytes make a valid number, and the call checks that they lie inside.
   unsafe bytes.bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)

@@ -188,7 +188,6 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
     MemoryLayout<ImageFields>.offset(of: \.replyPieces), MemoryLayout<ImageFields>.offset(of: \.file),
   ].compactMap(\.self)
 
-  /// Its place in its tier; nil outside.
   var place: Int? {
     get { header.place < 0 ? nil : Int(header.place) }
     set { header.place = newValue.map { Int32($0) } ?? -1 }
@@ -239,7 +238,6 @@ extension CachedImage {
 
   // MARK: Its key
 
-  /// Lends the bytes of the URL for the duration of the call.
   @inline(__always) func withURL<R, E: Error>(_ body: (Span<UInt8>) throws(E) -> R) throws(E) -> R {
     try withContent(0..<urlEnd, body)
   }
@@ -257,7 +255,6 @@ extension CachedImage {
 
   package var identifier: String? { header.extras?.distinction?.identifier }
   var variant: KeyVariant? { header.extras?.distinction?.variant }
-  /// The user and the credentials that it was fetched with; nil for a public image.
   var scope: CredentialScope? { header.extras?.distinction?.scope }
   /// The name of its files; nil with credentials.
   package var digest: KeyDigest? { scope == nil ? header.digest : nil }
@@ -271,7 +268,6 @@ extension CachedImage {
   /// Whether it has this URL, given as a text, whatever else is in its key.
   package func isOf(_ url: String) -> Bool { isOf(url.utf8.span) }
 
-  /// Whether the URL begins with a text.
   func begins(with prefix: String) -> Bool { withURL { ImgdCache.begins($0, with: prefix) } }
 
   /// Compares its key with the separate parts of one; `identifier` is not empty.
@@ -280,7 +276,6 @@ extension CachedImage {
       && KeyDistinction.matches(header.extras?.distinction, identifier: identifier, variant: variant, scope: scope)
   }
 
-  /// Whether another image has the same key.
   func hasKey(of other: CachedImage) -> Bool {
     other.withURL { isOf($0) }
       && KeyDistinction.matches(
@@ -324,7 +319,6 @@ extension CachedImage {
 // How old an image is, and how long it may be shown.
 
 extension CachedImage {
-  /// The end of its lifetime.
   var expiresAt: Instant {
     guard !header.isTimeDoubtful else { return StoredMoment.earliest }
     let end = min(storedAt + freshness.remaining, Instant(nanoseconds: .max / 2))

@@ -120,7 +120,6 @@ struct HandoverDraft: ~Copyable {
     if !isClean { self.limits.packBytes = 0 }
   }
 
-  /// Takes an image along, if it may go and there is room.
   mutating func add(_ image: CachedImage, at now: Instant, wall: Int64) throws(SystemFailure) {
     guard image.scope == nil, case let costInIndex = image.cost - image.payload.cost, costInIndex <= limits.indexBytes,
       packs(image.payload) || lends(image.payload), let record = StoredRecord(image, wall: wall, at: now),
@@ -133,7 +132,6 @@ struct HandoverDraft: ~Copyable {
         lastAccess: wall - max(now - image.lastAccess, .zero).wholeSeconds, isStale: image.isStale, body: body))
   }
 
-  /// The handover; nil when it is empty.
   consuming func finish(release: String) throws(SystemFailure) -> Handover? {
     guard !entries.isEmpty else { return nil }
     let sealed = try pack.seal()

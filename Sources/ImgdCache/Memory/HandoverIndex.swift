@@ -32,7 +32,6 @@ struct HandoverIndex: Equatable {
     return writer.bytes
   }
 
-  /// Reads what a process of the same release has written.
   static func decode(_ bytes: [UInt8], release: String) throws(HandoverProblem) -> HandoverIndex {
     var reader = ByteReader(bytes[...])
     guard reader.isSealed() else { throw .notWhole }
@@ -52,7 +51,6 @@ struct HandoverIndex: Equatable {
 
 /// One picture of a memory tier, as the index describes it to the next process.
 struct HandoverEntry: Equatable {
-  /// Where its bytes are.
   enum Body: Equatable {
     /// In the pack that the index names, from this offset on.
     case packed(UInt32)
@@ -70,7 +68,6 @@ struct HandoverEntry: Equatable {
   let isStale: Bool
   let body: Body
 
-  /// Roughly the bytes that it takes in an index.
   var roughCount: Int { 64 + record.count }
 }
 
@@ -97,7 +94,6 @@ extension ByteWriter {
 }
 
 extension ByteReader {
-  /// The next entry; nil when the bytes make no sense.
   mutating func entry() -> HandoverEntry? {
     let record = bytes()
     let (file, lastAccess): (UInt32, Int64) = (number(), number())

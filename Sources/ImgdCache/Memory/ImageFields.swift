@@ -6,7 +6,6 @@ package import ImgdSystem
 /// few images have are apart. The fields that a hit looks at come first.
 package struct ImageFields {
   var replyPieces: [UInt8]?
-  /// The parts that few images have; nil for all others.
   var extras: ImageExtras?
   var file: StoredFile?
   /// The moment until which its age lets it be shown without asking its origin.
@@ -35,9 +34,7 @@ package struct ImageFields {
   let status: UInt16
   /// Whether it is unknown when it was stored.
   let isTimeDoubtful: Bool
-  /// Whether its bytes are those of a decoded picture.
   let isPixels: Bool
-  /// Whether it is a redirect that a public address has sent.
   let isFromPublicAddress: Bool
   var isPurged: Bool
   var isLent = false
@@ -51,15 +48,11 @@ final class ImageExtras {
   let vary: VaryOutcome
   let tags: [String]
   let redirectTarget: String?
-  /// A few bytes that stand for the picture, as the daemon has encoded them; empty if there are none.
   var description: [UInt8]
   var lentEnding: [UInt8]?
-  /// The origin's answer as the daemon's answers have it, encoded; nil until one had it.
   var encodedResponse: [UInt8]?
-  /// The forms of the picture that were shown last.
   var forms: [MadeForm] = []
 
-  /// Without any of them.
   init() { (distinction, vary, tags, redirectTarget, description) = (nil, .none, [], nil, []) }
 
   /// Nil when an image has none of these parts.
@@ -75,7 +68,6 @@ final class ImageExtras {
     self.description = description
   }
 
-  /// The bytes that they really hold.
   var cost: Int {
     Self.bookkeeping + (distinction?.identifier?.utf8.count ?? 0) + vary.cost + (redirectTarget?.utf8.count ?? 0)
       + description.count + (lentEnding?.count ?? 0) + (encodedResponse?.count ?? 0)

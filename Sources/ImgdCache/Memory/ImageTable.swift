@@ -36,6 +36,8 @@ final class ImageTable {
   private var pixels = PlaceChain()
   private var table = PlaceTable()
   private let seed = KeyHasher.randomSeed()
+  /// The places that `prefetch` has found; the room for them is kept.
+  private var ahead: [Int] = []
 
   /// All places, in use or free, for walking over them.
   var places: Range<Int> { 0..<entries.count }
@@ -44,7 +46,6 @@ final class ImageTable {
 
   subscript(place: Int) -> Entry { @inline(__always) get { entries[place] } }
 
-  /// The image at a place in use.
   @inline(__always) func image(at place: Int) -> CachedImage {
     guard let image = entries[place].image else { preconditionFailure("an image is looked for at a place in use") }
     return image
@@ -62,36 +63,43 @@ final class ImageTable {
     }
   }
 
-  /// The place of the image under the same key as another.
   func place(of other: CachedImage) -> Int? {
     table.place(tags(of: other).key) { image(at: $0).hasKey(of: other) }
   }
 
-  /// The tag of a key that is a URL and nothing else.
   func tag(ofPlain url: Span<UInt8>) -> UInt32 {
     var hasher = KeyHasher(seed)
     hasher.combine(url)
     return PlaceTable.tag(hasher.finish())
   }
 
-  /// So many steps `prefetch` has.
-  static let stepsAhead = 5
-
-  /// Has the processor fetch what a look under a tag needs after the steps before this one: the cell of the table, the
-  /// entry, the image, what the image refers to.
-  func prefetch(_ tag: UInt32, step: Int) {
-    if step == 0 { return table.prefetch(tag) }
-    guard let place = table.place(tag, where: { _ in true }) else { return }
-    if step < 3 { order.prefetch(place, neighbours: step == 2) }
+  /// Has the processor fetch what the looks under some tags need, one step for all of them before the next: the cell of
+  /// the table, the entry, the image, what the image refers to.
+  func prefetch(_ tags: [UInt32]) {
+    for tag in tags { table.prefetch(tag) }
+    ahead.removeAll(keepingCapacity: true)
+    for tag in tags { if let place = table.place(tag, where: { _ in true }) { ahead.append(place) } }
+    order.prefetch(ahead, neighbours: false)
     unsafe entries.withUnsafeBufferPointer { entries in
-      guard let start = entries.baseAddress, place < entries.count else { return }
-      if step == 1 { return unsafe linux_prefetch(start + place) }
-      // To count a reference would be to wait for the image; it stays meanwhile, since nothing is changed.
-      guard let image = unsafe entries[place].image.map({ unsafe Unmanaged.passUnretained($0) }) else { return }
-      if step == 2 {
-        for line in 0..<5 { unsafe linux_prefetch(image.toOpaque() + 64 * line) }
-      } else {
-        unsafe image._withUnsafeGuaranteedRef { unsafe $0.prefetchParts(further: step == 4) }
+      guard let start = entries.baseAddress else { return }
+      for place in ahead { unsafe linux_prefetch(start + place) }
+      // An entry begins with the reference to its image. It is read as an address, since to count it would be to wait
+      // for the image; that stays meanwhile, since nothing is changed.
+      let image = { (place: Int) in
+        unsafe UnsafeRawPointer(start + place).load(as: UnsafeRawPointer?.self)
+      }
+      for place in ahead {
+        guard let image = unsafe image(place) else { continue }
+        for line in 0..<5 { unsafe linux_prefetch(image + 64 * line) }
+      }
+      order.prefetch(ahead, neighbours: true)
+      for further in [false, true] {
+        for place in ahead {
+          guard let image = unsafe image(place) else { continue }
+          unsafe Unmanaged<CachedImage>.fromOpaque(image)._withUnsafeGuaranteedRef {
+            unsafe $0.prefetchParts(further: further)
+          }
+        }
       }
     }
   }
@@ -143,7 +151,6 @@ final class ImageTable {
     return (urlTag, PlaceTable.tag(hasher.finish()))
   }
 
-  /// Makes the image at a place the most recently used.
   @inline(__always) func touch(_ place: Int, _ image: CachedImage) {
     order.touch(place)
     if image.isPixels { pixels.moveToFront(place) }
@@ -180,7 +187,6 @@ final class ImageTable {
     pixels.putInFront(place)
   }
 
-  /// Counts an image's cost again.
   func recount(_ place: Int) {
     usage -= entries[place].cost
     entries[place].charge = UInt32(clamping: image(at: place).cost)
@@ -207,10 +213,8 @@ final class ImageTable {
     return (image, cost)
   }
 
-  /// Takes out the image that goes next, and returns it with what it was charged.
   func takeVictim() -> (image: CachedImage, cost: Int)? { order.oldest.map(takeImage(at:)) }
 
-  /// Takes out the least recently used decoded picture, and returns it with what it was charged.
   func takeOldestPixels() -> (image: CachedImage, cost: Int)? { pixels.oldest.map(takeImage(at:)) }
 
   /// Stops counting an image that leaves among pixels and lent bytes.

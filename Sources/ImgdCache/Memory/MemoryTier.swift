@@ -121,9 +121,7 @@ package final class MemoryTier {
 
   /// Has the processor fetch at the same time what the looks for several URLs will need, instead of one after the other
   /// when each of them waits for it.
-  package func prefetch(_ tags: [UInt32]) {
-    for step in 0..<ImageTable.stepsAhead { for tag in tags { images.prefetch(tag, step: step) } }
-  }
+  package func prefetch(_ tags: [UInt32]) { images.prefetch(tags) }
 
   /// A form of an image that is here too, if it is known where; this does not count as a use.
   package func form(_ form: String, of image: CachedImage) -> CachedImage? {

@@ -117,7 +117,6 @@ package enum EntryTags {
     return all
   }
 
-  /// Whether a purge of a tag is about an entry with these tags.
   static func contains(_ tag: String, _ tags: [String]) -> Bool { tags.contains { sameBytes($0, tag) || $0.isEmpty } }
 
   /// Whether there were so many tags that they now stand for every tag.

@@ -35,12 +35,10 @@ package struct PurgeTable {
     }
   }
 
-  /// All purges that have the same names.
   private struct Names {
     let filter: PurgeFilter
     var hard = Newest()
     var soft = Newest()
-    // Purges with an age.
     var agedHard = Newest()
     var agedSoft = Newest()
 
@@ -165,7 +163,6 @@ package struct PurgeTable {
 /// the filters that may match a key are found by one look for each of its tags, for each label of its host and for
 /// each length of a prefix: URLs are hashed byte by byte, which yields the hash of each beginning on the way.
 struct PurgeLeads {
-  /// The kind of condition by which a filter is found.
   private enum Kind: UInt64 {
     case everything = 1
     case url, tag, prefix, host, identifier

@@ -41,7 +41,6 @@ struct ByteReader {
   /// Set when something is not as a writer leaves it: then nothing counts that has been read.
   private(set) var hasFailed = false
   private let all: ArraySlice<UInt8>
-  /// Where the bytes begin that have not been read.
   private var place: Int
 
   init(_ bytes: ArraySlice<UInt8>) {
@@ -90,7 +89,6 @@ struct ByteReader {
     return place..<place + count
   }
 
-  /// Ends the reading because a value makes no sense.
   mutating func fail() {
     hasFailed = true
     place = all.endIndex
@@ -124,7 +122,6 @@ struct RowSeal {
 
   mutating func add(_ text: String) { add(text.utf8.span) }
 
-  /// A missing text differs from an empty one.
   mutating func add(_ text: String?) {
     add(text == nil ? 0 : 1)
     if let text { add(text) }

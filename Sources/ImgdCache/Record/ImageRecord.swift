@@ -90,7 +90,6 @@ extension CachedImage {
 }
 
 extension VaryOutcome {
-  /// Nil for a record that makes no sense.
   init?(_ record: StoredRecord) {
     guard let headers = StoredHeaders(packed: record.headers), let varying = StoredHeaders(packed: record.varying)
     else { return nil }

@@ -17,7 +17,7 @@ final class Core {
       settings, transfers: transfers, decoding: decoding, fleet: fleet, disk: disk, surroundings.access, loop: loop)
     commands = Commands(parts, loop: loop, in: surroundings)
     clients.requests = Clients.Requests(
-      answerKnown: { [unowned hits = parts.hits] in hits.answer($0, $1, to: $2) },
+      answerKnown: { [unowned hits = parts.hits] in hits.answer($0, $1, in: $2, to: $3) },
       prepare: { [unowned hits = parts.hits] in hits.prepare($0, in: $1) },
       execute: { [unowned commands] in commands.execute($0, from: $1) })
     parts.commands.onCommand = surroundings.onActivity

@@ -104,8 +104,10 @@ package struct GatewayConfiguration: ProgramConfiguration {
 extension ValueFormat where Value == GatewayConfiguration.Place {
   /// An absolute path, or a port of this machine.
   static var place: Self {
-    Self(text: { $0.text }) { text throws(WrongValue) in
+    Self { text throws(WrongValue) in
       try GatewayConfiguration.Place(text)
+    } text: {
+      $0.text
     }
   }
 }
@@ -156,7 +158,7 @@ extension GatewayConfiguration.Place {
 extension ValueFormat where Value == [String] {
   /// Names of hosts and addresses, separated by blanks or commas, in lower case; or `*`.
   static var hosts: Self {
-    Self(text: { $0.joined(separator: " ") }) { text throws(WrongValue) in
+    Self { text throws(WrongValue) in
       let hosts = items(of: text).map { $0.lowercased() }
       for host in hosts where !HostList.takes(host) {
         throw WrongValue(
@@ -164,6 +166,8 @@ extension ValueFormat where Value == [String] {
             + "stands for its subdomains as well, addresses, or *")
       }
       return hosts
+    } text: {
+      $0.joined(separator: " ")
     }
   }
 }
@@ -171,7 +175,7 @@ extension ValueFormat where Value == [String] {
 extension ValueFormat where Value == [Preset] {
   /// Presets, separated by blanks, each with a name of its own.
   static var presets: Self {
-    Self(text: { $0.map(\.text).joined(separator: " ") }) { text throws(WrongValue) in
+    Self { text throws(WrongValue) in
       var presets: [Preset] = []
       for word in text.split(whereSeparator: { $0 == " " || $0 == "\t" }) {
         let preset: Preset
@@ -185,6 +189,8 @@ extension ValueFormat where Value == [Preset] {
         guard presets.count <= most else { throw WrongValue("has too many presets: write at most \(most)") }
       }
       return presets
+    } text: {
+      $0.map(\.text).joined(separator: " ")
     }
   }
 

@@ -120,8 +120,7 @@ func readWholeFile(_ path: String) throws(SystemFailure) -> [UInt8]? {
   }
 }
 
-/// The names in a directory that end in a suffix, in byte order and without hidden names; none if the
-/// directory does not exist.
+/// The names in a directory that end in a suffix, in byte order, hidden ones left out; none without a directory.
 func namesInDirectory(_ path: String, suffix: String) throws(SystemFailure) -> [String] {
   guard let directory = unsafe opendir(path) else {
     if errno == ENOENT || errno == ENOTDIR { return [] }

@@ -164,7 +164,6 @@ struct ConfigurationDraft<Program: ProgramConfiguration> {
     }
   }
 
-  /// The configuration, if all assignments are valid and do not contradict each other.
   consuming func finished() throws(ConfigurationProblems) -> Program {
     problems += configuration.contradictions { [origins] in origins[$0] ?? "defaults" }
     guard problems.isEmpty else { throw ConfigurationProblems(problems) }

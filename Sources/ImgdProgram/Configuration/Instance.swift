@@ -14,7 +14,6 @@ package struct Instance {
   /// Whether root checks the machine's configuration, which the service reads as another user.
   package var isCheckedByRoot: Bool { uid == 0 && (serviceConfiguration ?? "/etc/imgd") == "/etc/imgd" }
 
-  /// The configuration directory that systemd or the unit has set for the service.
   private var serviceConfiguration: String? { directory(named: "CONFIGURATION_DIRECTORY") }
 
   /// A directory that systemd has created for the service; the first if there are several.

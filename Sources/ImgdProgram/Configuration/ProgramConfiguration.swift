@@ -1,8 +1,7 @@
-// The settings of one program, as values that the rest of the program uses directly.
-//
-// A struct lists the settings and their defaults. One table (`keys`) has a row for each key: how a value
-// is written in a file, which values are valid, and the help text. Reading, printing and comparing all use
-// this table, so every key that can be read can also be printed, in a form that can be read again.
+// The settings of one program, as values that the rest of the program uses directly. A struct lists the settings and
+// their defaults. One table (`keys`) has a row for each key: how a value is written in a file, which values are
+// valid, and the help text. Reading, printing and comparing all use this table, so every key that can be read can
+// also be printed, in a form that can be read again.
 //
 // Values come from four places, and a later place overrides an earlier one: the defaults, the file with its drop-ins,
 // the environment, the command line (`ConfigurationPlaces`). Each place is a list of assignments. All of them are
@@ -135,7 +134,6 @@ package enum ConfigurationSection: String, Sendable, CaseIterable {
     return "IMGD_" + String(letters) + "_"
   }
 
-  /// A message about a section that does not exist, with the name that was probably meant.
   static func unknown(_ name: String) -> String {
     if let nearest = nearestName(to: name, among: allCases.map(\.rawValue)) {
       return "[\(shown(name))] is not a section: did you mean [\(nearest)]?"

@@ -8,7 +8,7 @@ package struct ValueFormat<Value>: Sendable {
   package let text: @Sendable (Value) -> String
 
   package init(
-    text: @escaping @Sendable (Value) -> String, parse: @escaping @Sendable (String) throws(WrongValue) -> Value
+    parse: @escaping @Sendable (String) throws(WrongValue) -> Value, text: @escaping @Sendable (Value) -> String
   ) {
     self.parse = parse
     self.text = text
@@ -25,31 +25,37 @@ package struct WrongValue: Error {
 extension ValueFormat where Value == Int {
   /// Bytes within limits.
   package static func size(_ limits: ClosedRange<Int>) -> Self {
-    Self(text: { SizeText.text($0) }) { text throws(WrongValue) in
+    Self { text throws(WrongValue) in
       guard let bytes = SizeText.bytes(text) else {
         throw WrongValue("is not a size: write bytes or a number with K, M or G, such as 100M")
       }
       return try checked(bytes, in: limits, "size") { SizeText.text($0) }
+    } text: {
+      SizeText.text($0)
     }
   }
 
   /// A count within limits.
   package static func count(_ limits: ClosedRange<Int>) -> Self {
-    Self(text: { String($0) }) { text throws(WrongValue) in
+    Self { text throws(WrongValue) in
       guard let number = decimalNumber(text.utf8) else {
         throw WrongValue("is not a number: write \(limits.lowerBound) to \(limits.upperBound)")
       }
       return try checked(number, in: limits, "number") { String($0) }
+    } text: {
+      String($0)
     }
   }
 
   /// A percentage within limits, written with a percent sign.
   package static func percentage(_ limits: ClosedRange<Int>) -> Self {
-    Self(text: { "\($0)%" }) { text throws(WrongValue) in
+    Self { text throws(WrongValue) in
       guard text.hasSuffix("%"), let number = decimalNumber(text.utf8.dropLast()) else {
         throw WrongValue("is not a percentage: write a number with %, such as 10%")
       }
       return try checked(number, in: limits, "percentage") { "\($0)%" }
+    } text: {
+      "\($0)%"
     }
   }
 }
@@ -57,22 +63,26 @@ extension ValueFormat where Value == Int {
 extension ValueFormat where Value == Duration {
   /// A duration within limits, or `off` for zero.
   package static func durationOrOff(_ limits: ClosedRange<Duration>) -> Self {
-    Self(text: { $0 == .zero ? "off" : duration(limits).text($0) }) { text throws(WrongValue) in
+    Self { text throws(WrongValue) in
       if text.lowercased() == "off" { return .zero }
       guard DurationText.duration(text) != nil else {
         throw WrongValue("is neither off nor a duration: write off, or one such as 1h or 7d")
       }
       return try duration(limits).parse(text)
+    } text: {
+      $0 == .zero ? "off" : duration(limits).text($0)
     }
   }
 
   /// A duration within limits.
   package static func duration(_ limits: ClosedRange<Duration>) -> Self {
-    Self(text: { DurationText.text($0) }) { text throws(WrongValue) in
+    Self { text throws(WrongValue) in
       guard let duration = DurationText.duration(text) else {
         throw WrongValue("is not a duration: write one such as 500ms, 30s, 1h 30min or 7d")
       }
       return try checked(duration, in: limits, "duration") { DurationText.text($0) }
+    } text: {
+      DurationText.text($0)
     }
   }
 }
@@ -80,12 +90,14 @@ extension ValueFormat where Value == Duration {
 extension ValueFormat where Value == Bool {
   /// Yes or no, in any spelling of systemd.syntax(7).
   package static var boolean: Self {
-    Self(text: { $0 ? "yes" : "no" }) { text throws(WrongValue) in
+    Self { text throws(WrongValue) in
       switch text.lowercased() {
       case "yes", "true", "on", "1": return true
       case "no", "false", "off", "0": return false
       default: throw WrongValue("is neither yes nor no: write yes or no")
       }
+    } text: {
+      $0 ? "yes" : "no"
     }
   }
 }
@@ -102,15 +114,17 @@ private func checked<Value: Comparable>(
 extension ValueFormat where Value: RawRepresentable & CaseIterable & Sendable, Value.RawValue == String {
   /// One of the words of an enumeration.
   package static var word: Self {
-    Self(text: { $0.rawValue }) { text throws(WrongValue) in
+    Self { text throws(WrongValue) in
       if let value = Value(rawValue: text) { return value }
       throw WrongValue("is not valid: write \(alternatives(Value.allCases.map(\.rawValue)))")
+    } text: {
+      $0.rawValue
     }
   }
 
   /// Several of these words, separated by blanks or commas; duplicates count once.
   package static var words: ValueFormat<[Value]> {
-    ValueFormat<[Value]>(text: { $0.map(\.rawValue).joined(separator: " ") }) { text throws(WrongValue) in
+    ValueFormat<[Value]> { text throws(WrongValue) in
       var values: [Value] = []
       for item in items(of: text) {
         guard let value = Value(rawValue: item) else {
@@ -120,6 +134,8 @@ extension ValueFormat where Value: RawRepresentable & CaseIterable & Sendable, V
         if !values.contains(where: { $0.rawValue == item }) { values.append(value) }
       }
       return values
+    } text: {
+      $0.map(\.rawValue).joined(separator: " ")
     }
   }
 }
@@ -127,9 +143,11 @@ extension ValueFormat where Value: RawRepresentable & CaseIterable & Sendable, V
 extension ValueFormat where Value == String {
   /// An absolute path of limited length.
   package static func path(longest: Int) -> Self {
-    Self(text: { $0 }) { text throws(WrongValue) in
+    Self { text throws(WrongValue) in
       guard text.hasPrefix("/") else { throw WrongValue("is not an absolute path: begin with /") }
       return try plain(text, longest: longest)
+    } text: {
+      $0
     }
   }
 
@@ -161,8 +179,7 @@ package func shown(_ text: String) -> String {
   return printable(words.joined(separator: " "), longest: 80)
 }
 
-/// A word without user name and password, which the URL of a proxy may contain by mistake; the key of an
-/// assignment stays.
+/// A word without the user name and password of a proxy's URL; the key of an assignment stays.
 private func withoutPassword(_ word: Substring) -> String {
   guard let equals = word.firstIndex(of: "="), !word[..<equals].contains(":") else { return withoutUserInfo(word) }
   return word[...equals] + withoutUserInfo(word[equals...].dropFirst())

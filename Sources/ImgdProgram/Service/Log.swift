@@ -1,13 +1,11 @@
 import Glibc
 package import ImgdSystem
 
-/// A program's log for administrators; it stays empty in normal operation, however busy.
-///
-/// Levels say who must act: on an error the operator, on a warning the operator if it persists, on a notice nobody
-/// (the state has changed). Debug entries, one for each request, are written on demand (`--verbose`). In the journal
-/// an entry has fields of its own, so that it is found by its subject; on standard error it is a line. URLs appear
-/// without query and fragment: a signed URL is a secret. Only the control loop's thread logs; tests have a loop on
-/// each of their threads.
+/// A program's log for administrators; it stays empty in normal operation, however busy. Levels say who must act: on
+/// an error the operator, on a warning the operator if it persists, on a notice nobody (the state has changed). Debug
+/// entries, one for each request, are written on demand (`--verbose`). In the journal an entry has fields of its own,
+/// so that it is found by its subject; on standard error it is a line. URLs appear without query and fragment: a
+/// signed URL is a secret. Only the control loop's thread logs; tests have a loop on each of their threads.
 package enum Log {
   /// The subject of an entry, in its field IMGD_EVENT.
   package enum Subject: String {
@@ -85,8 +83,7 @@ package enum Log {
     write(.notice, subject, message, fields)
   }
 
-  /// Logs an entry for people who want to see everything: the message is made only if it is wanted, and no entry is
-  /// left out.
+  /// Logs an entry for people who want to see everything: its message is made only if wanted, and none is left out.
   package static func debug(_ subject: Subject, _ message: () -> String) {
     guard isVerbose else { return }
     write(LogEntry(.debug, subject, printable(message()), []))
@@ -135,8 +132,7 @@ struct LogEntry: Sendable {
       fields: [("IMGD_EVENT", subject.rawValue)] + fields.map { ("\($0.name)", $0.value) })
   }
 
-  /// Writes the entry as fields to the journal, or as a line to standard error if there is no journal
-  /// or it refuses the entry.
+  /// Writes the entry as fields to the journal, or as a line to standard error if no journal takes it.
   func write(to journal: SystemdJournal?) {
     let standard = [("MESSAGE", message), ("PRIORITY", "\(priority.rawValue)"), ("SYSLOG_IDENTIFIER", Log.programName)]
     if let journal, journal.send(standard + fields) { return }
@@ -158,8 +154,7 @@ struct LogEntry: Sendable {
   }
 }
 
-/// Limits the entries about one subject in a span of time: a client in a loop must not push everything
-/// else out of the journal.
+/// Limits a subject's entries in a span of time: a client in a loop must not push all else out of the journal.
 struct LogLimit {
   static let most = 100
   static let span = Duration.seconds(30)

@@ -13,8 +13,8 @@ package struct ServiceUser: Sendable, Equatable {
   /// The groups besides its own.
   let groups: [UInt32]
 
-  /// The user of a unit; if no service manager knows the unit, the one that the installation makes. Nil if there is
-  /// no user, and for root.
+  /// The user of a unit, or the one that the installation makes if no manager knows the unit; nil for no user and
+  /// root.
   package init?(of unit: String, orNamed usual: String) {
     guard let facts = Self.facts(of: unit) else {
       self.init(named: usual, group: nil, supplementary: [])
@@ -79,8 +79,8 @@ package struct ServiceUser: Sendable, Equatable {
     unsafe setgroups(groups.count, groups) == 0 && setgid(gid) == 0 && setuid(uid) == 0
   }
 
-  /// The files that exist but are closed to the user, each with the remedy. Only for the end of a process: it is
-  /// the user's from here on.
+  /// The files that exist but are closed to the user, each with the remedy. Only for the end of a process: it is the
+  /// user's from here on.
   package func complaints(about files: [ServiceFile]) -> [String] {
     let group = groupName
     guard become() else { return [] }

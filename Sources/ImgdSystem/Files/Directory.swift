@@ -1,9 +1,7 @@
-// A directory that is held open; all files in it are reached through the descriptor.
-//
-// A path is resolved again at every call, and every user who may write to one of its directories
-// decides what it leads to. Here the path is resolved once. From then on names are looked up below the
-// directory itself, and the kernel is told to follow no link: every file that is opened, linked,
-// renamed or removed lies in this directory, even when the directory has been moved or replaced.
+// A path is resolved again at every call, and every user who may write to one of its directories decides what it
+// leads to. Here the path is resolved once. From then on names are looked up below the directory itself, and the
+// kernel is told to follow no link: every file that is opened, linked, renamed or removed lies in this directory,
+// even when the directory has been moved or replaced.
 
 internal import CLinux
 import Glibc
@@ -107,8 +105,7 @@ package struct Directory: ~Copyable, Sendable {
     return made
   }
 
-  /// Changes permissions only where they differ, which is seldom: a change wakes everybody who watches
-  /// the directory above.
+  /// Changes permissions only where they differ: a change wakes everybody who watches the directory above.
   private func settle(_ permissions: UInt32) throws(SystemFailure) {
     let present = try status().permissions
     let wanted = present & S_ISGID | permissions
@@ -210,8 +207,7 @@ package final class DirectoryWatch {
     descriptor = try FileDescriptor(returned: inotify_init1(CInt(IN_NONBLOCK | IN_CLOEXEC)), by: "inotify_init1")
   }
 
-  /// Watches a directory from now on; returns the number that its events carry. Without `noticesWriting`, writing to
-  /// its files causes no events.
+  /// Watches a directory; returns the number that its events carry. Without `noticesWriting`, writing causes none.
   package func add(_ path: String, noticesWriting: Bool = true) throws(SystemFailure) -> CInt {
     let interest = Self.interest | (noticesWriting ? UInt32(IN_MODIFY) : 0)
     let number = unsafe inotify_add_watch(descriptor.number, path, interest)

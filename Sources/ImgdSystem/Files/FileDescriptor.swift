@@ -1,5 +1,4 @@
-// Public and frozen, because otherwise Embedded Swift permits no `discard`, and does not find the deinit from
-// another module.
+// Public and frozen, or Embedded Swift permits no `discard` and does not find the deinit from another module.
 
 internal import CLinux
 import Glibc
@@ -51,7 +50,6 @@ import Glibc
 
   // MARK: Reading and writing
 
-  /// Writes all the bytes at the file's offset; `subject` names the file in a failure.
   func write(all bytes: UnsafeRawBufferPointer, to subject: String) -> SystemFailure? {
     var rest = unsafe bytes
     while unsafe !rest.isEmpty {
@@ -62,9 +60,8 @@ import Glibc
     return nil
   }
 
-  /// Copies `count` bytes of `source` from `start` on to this file's offset, within the kernel, and returns how many
-  /// there were: fewer when `source` ends earlier. `copy_file_range` would be no better: it refuses to copy between
-  /// file systems.
+  /// Copies `count` bytes of `source` from `start` on to this file's offset, within the kernel, and returns how many:
+  /// fewer when `source` ends earlier. `copy_file_range` refuses to copy between file systems.
   func append(from source: borrowing FileDescriptor, at start: Int = 0, count: Int) throws(SystemFailure) -> Int {
     var copied = 0
     while copied < count {

@@ -108,7 +108,6 @@ package final class Timer {
     action.take()?()
   }
 
-  /// Clears the reference to a loop that no longer has this timer.
   func disown() { loop = nil }
 
   fileprivate func precedes(_ other: Timer) -> Bool {
@@ -116,8 +115,7 @@ package final class Timer {
   }
 }
 
-/// A binary heap of timers by deadline, then by order of arrival. Each timer knows its place, so removing one costs
-/// O(log n).
+/// A binary heap of timers by deadline, then by order of arrival. A timer knows its place: removing it is O(log n).
 struct TimerQueue {
   private var heap: [Timer] = []
   /// The sequence number of the latest timer.

@@ -1,21 +1,18 @@
-// One thread's cycle: wait, dispatch, flush.
-//
-// A tick is: wait for events (at most until the next deadline) → read the clock once → call the watch
-// of each ready descriptor → receive what is in the mailboxes → run the timers that are due → run the
-// actions that were deferred to the end of the tick. Sessions flush there, so a client that pipelined
+// One thread's cycle: wait, dispatch, flush. A tick is: wait for events (at most until the next deadline) → read the
+// clock once → call the watch of each ready descriptor → receive what is in the mailboxes → run the timers that are
+// due → run the actions that were deferred to the end of the tick. Sessions flush there, so a client that pipelined
 // fifty requests gets one write with fifty answers.
 //
 // A loop belongs to the thread that made it, and so does everything it calls: neither the loop nor its watches are
 // Sendable, so the compiler does not let them reach another thread. Other threads send messages through a `Mailbox`.
 //
-// The kernel knows a watch by its descriptor and a generation. A batch of events may hold one for a
-// descriptor that an earlier event of the same batch has closed, and whose number is already in use
-// again: its generation no longer matches, and the event is dropped.
+// The kernel knows a watch by its descriptor and a generation: an event for a descriptor that an earlier event of the
+// batch has closed, and whose number is already in use again, has another generation and is dropped.
 //
-// Every tick ends: actions deferred to the next tick and timers set by timers wait for the next one,
-// and so do timers beyond a fixed number, as a thousand may be due at one moment. Only actions that run
-// at the end of a tick may defer more to the same end. Work that is too long for a tick is cut into
-// parts by its owner, who is called for the next part when all others have been served.
+// Every tick ends: actions deferred to the next tick and timers set by timers wait for the next one, and so do timers
+// beyond a fixed number, as a thousand may be due at one moment. Only actions that run at the end of a tick may defer
+// more to the same end. Work that is too long for a tick is cut into parts by its owner, who is called for the next
+// part when all others have been served.
 
 internal import CLinux
 import Glibc
@@ -251,9 +248,8 @@ package typealias Interest = Readiness
   func addMail(_ receive: @escaping () -> Bool) { mail.append(receive) }
 }
 
-/// Actions that are deferred to a later point of a loop's cycle. Two arrays take turns: an action that a running
-/// action adds goes into the other array, so that a round ends, and no array is modified while it frees the actions
-/// that it held.
+/// Actions that are deferred to a later point of a loop's cycle. Two arrays take turns: an action that a running one
+/// adds goes into the other array, so a round ends, and no array changes while it is freed.
 private final class DeferredQueue {
   /// A closure that is itself an element would be wrapped in another one, which has to be allocated.
   private struct Action { let run: () -> Void }
@@ -265,7 +261,6 @@ private final class DeferredQueue {
 
   func add(_ action: @escaping () -> Void) { waiting.append(Action(run: action)) }
 
-  /// Frees the waiting actions without running them.
   func removeAll() {
     var removed: [Action] = []
     swap(&removed, &waiting)

@@ -57,7 +57,6 @@ private final class Delivery<Message> {
     self.receive = receive
   }
 
-  /// Takes messages up, and returns whether there were any.
   func deliver(_ messages: [Message]) -> Bool {
     for message in messages { waiting.append(message) }
     if !isDue { deliverSome() }
@@ -78,11 +77,9 @@ private final class Delivery<Message> {
   }
 }
 
-/// Wakes a loop that sleeps; a loop that is awake looks anyway before it sleeps again.
-///
-/// One number holds the state of the loop. A thread that has left something for the loop sets the state
-/// to `rung`, and writes to the descriptor only if it was `asleep`. The loop falls asleep only if the
-/// state is `awake`, so that an earlier ring is seen, and a later one writes: none is lost.
+/// Wakes a loop that sleeps; one that is awake looks anyway before it sleeps. A thread that has left something for
+/// the loop sets its state to `rung`, and writes to the descriptor only if it was `asleep`. The loop falls asleep
+/// only if the state is `awake`, so that an earlier ring is seen, and a later one writes: none is lost.
 final class LoopBell: Sendable {
   private static let awake: UInt8 = 0
   private static let asleep: UInt8 = 1

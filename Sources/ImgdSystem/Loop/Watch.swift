@@ -34,7 +34,6 @@ package final class Watch {
     handler(wanted)
   }
 
-  /// Clears the reference to a loop that no longer has this watch.
   func disown() { loop = nil }
 
   private var deliverable: Readiness {
@@ -43,9 +42,8 @@ package final class Watch {
   }
 }
 
-/// Watches by descriptor, each under a generation of its own. The kernel itself drops a closed descriptor, and its
-/// number may be in use again before the old watch is cancelled: the new watch then takes the slot, and the old one
-/// is disowned.
+/// Watches by descriptor, each under a generation of its own. The number of a closed descriptor may be in use again
+/// before the old watch is cancelled: the new watch then takes the slot, and the old one is disowned.
 struct WatchTable {
   private struct Slot {
     var watch: Watch?
@@ -80,12 +78,10 @@ struct WatchTable {
   func forEach(_ body: (Watch) -> Void) { for slot in slots { slot.watch.map(body) } }
 }
 
-/// A reference to an object that it does not keep alive, and that outlives it; for code that imgctl shares, in
-/// place of `unowned`, which needs a runtime.
+/// A reference to an object that outlives it; for code that imgctl shares, as `unowned` needs a runtime.
 @safe package struct Unowned<Object: AnyObject> {
   #if hasFeature(Embedded)
-    // Nothing checks here whether the object is still alive. In every other build the same code does not get
-    // away with a dangling reference.
+    // Nothing checks here whether the object is still alive; every other build of this code does.
     private unowned(unsafe) let reference: Object
   #else
     private unowned let reference: Object

@@ -108,7 +108,6 @@ package final class PressureMonitor {
       pressure: { [unowned self] in report() }, ended: { [unowned self] reason in replace(because: reason) })
   }
 
-  /// Passes a report on, and returns how long the source is to pause.
   private func report() -> Duration {
     guard rate.isExceeded(at: loop.now), !isShort else {
       onPressure()
@@ -200,7 +199,6 @@ package struct PressureRequest: Sendable, Equatable {
   }
 }
 
-/// The calls that a source of memory pressure makes.
 struct PressureCallbacks {
   /// Memory is short. Returns how long to leave the source alone.
   let pressure: () -> Duration
@@ -220,7 +218,6 @@ enum PressureProblem: Error, CustomStringConvertible {
   case noLimit(String)
   case unreadable([String])
 
-  /// The call that has just failed, by `errno`.
   static func call(_ name: String, _ subject: String) -> PressureProblem { .system(SystemFailure(name, subject)) }
 
   var description: String {

@@ -27,7 +27,6 @@ enum SmallFile {
   /// More bytes than any of them has; the rest is not read.
   private static let limit = 1 << 20
 
-  /// The whole text; nil when it cannot be read.
   static func text(_ path: String) -> String? {
     let bytes = try? FileDescriptor(opening: path, O_RDONLY | O_NONBLOCK | O_NOCTTY).rest(limit, of: path)
     return bytes.map { String(decoding: $0, as: UTF8.self) }

@@ -11,11 +11,9 @@ final class PressurePeer {
   private let callbacks: PressureCallbacks
   private var watch: BackoffWatch?
 
-  /// Writes the request into a FIFO, if it is writable, and reads from it; or connects to a stream socket and sends the
-  /// request first.
-  ///
-  /// When one writer closes a FIFO, another may follow. The process at the other end reads from the same FIFO, so
-  /// nothing is read here for a moment. With a socket, the source ends when the other side closes it.
+  /// Writes the request into a FIFO, if it is writable, and reads from it; or connects to a stream socket and sends
+  /// the request first. A FIFO's writer may be followed by another. The process at the other end reads the same FIFO,
+  /// so nothing is read here for a moment. A socket ends with its peer.
   init(_ path: String, isFIFO: Bool, request: [UInt8], loop: EventLoop, callbacks: PressureCallbacks)
     throws(PressureProblem)
   {
@@ -88,8 +86,7 @@ final class PressurePeer {
   }
 }
 
-/// A PSI trigger of the kernel, which fires while tasks wait for memory. Such a file is written once and never read:
-/// for reading it is always ready.
+/// A PSI trigger of the kernel, fired while tasks wait for memory; not read, as for reading it is always ready.
 final class StallTrigger {
   /// Some task has waited for 200 ms out of 2 s, the shortest window without privileges.
   /// The zero is part of it: the kernel overwrites the last byte.
@@ -256,8 +253,7 @@ struct Stalls: Equatable {
 }
 
 /// Watches a descriptor, and pauses after each time that it was ready. A peer that is gone, or a kernel that keeps
-/// notifying, makes a descriptor ready for ever. With the pauses that costs a few turns of the loop per second
-/// instead of all of them.
+/// notifying, makes a descriptor ready for ever. With the pauses that costs only a few turns of the loop per second.
 final class BackoffWatch {
   private let descriptor: FileDescriptor
   private let interest: Interest

@@ -1,7 +1,6 @@
 // Arguments are read the way getopt_long(3) reads them: `--name value` and `--name=value`, letters in a bundle (`-qo
 // FILE`, `-oFILE`), a unique beginning for the whole name, operands anywhere, and `--` before operands that look like
-// options. The function itself is not used: it keeps its state in global variables, so two threads (two tests) cannot
-// scan at once, and it needs C strings that live as long as the scan.
+// options. The function itself is not used: its state is in global variables, so two tests could not scan at once.
 
 internal import ImgdText
 

@@ -30,8 +30,7 @@ package enum ControlSocketPlace {
   }
 }
 
-/// The words that the process was started with. `CommandLine.arguments` has none of them where a preloaded library
-/// has set an environment variable.
+/// The words of the command line; `CommandLine.arguments` is empty where a preloaded library has set a variable.
 package enum ProcessArguments {
   /// The words after the program's name.
   package static var all: [String] {

@@ -1,11 +1,9 @@
 internal import CLinux
 import Glibc
 
-/// A program that this process has started, until its end has been noted.
-///
-/// It inherits nothing but a channel, as descriptor 3, and nothing of the environment. A program that is no longer
-/// referenced is killed and reaped: no process is left behind, and no zombie. Signals and waits go through a
-/// descriptor, since a pid may have become another process's.
+/// A program that this process has started, until its end has been noted. It inherits a channel, as descriptor 3, and
+/// no environment. One that is no longer referenced is killed and reaped: no process is left behind, and no zombie.
+/// Signals and waits go through a descriptor, since a pid may have become another process's.
 package final class SpawnedProgram: Sendable {
   /// How a program has ended.
   package enum End: Equatable, Sendable {

@@ -12,7 +12,6 @@ package final class ListeningSocket {
     reserve = try FileDescriptor(opening: "/dev/null", O_RDONLY)
   }
 
-  /// Takes over a listening socket that another process has made.
   convenience init(adopting number: CInt) throws(SystemFailure) {
     let descriptor = FileDescriptor(owning: number)
     guard linux_set_nonblocking(number) == 0 else { throw SystemFailure("fcntl", "descriptor \(number)") }
@@ -62,8 +61,7 @@ package final class ListeningSocket {
     return .beyondDescriptors(StreamSocket(FileDescriptor(owning: number)))
   }
 
-  /// Reserves a descriptor again, after a client beyond the limit was closed; `accept` tries again if
-  /// that was impossible.
+  /// Reserves a descriptor again after a client beyond the limit was closed; on failure `accept` tries again.
   package func restoreReserve() {
     guard reserve == nil else { return }
     reserve = try? FileDescriptor(opening: "/dev/null", O_RDONLY)

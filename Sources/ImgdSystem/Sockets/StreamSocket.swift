@@ -162,8 +162,7 @@ package struct Outbox: ~Copyable {
     }
   }
 
-  /// A buffer that grew beyond this is freed when it runs empty; until then up to this many sent bytes
-  /// may stay before the rest.
+  /// A larger buffer is freed when it runs empty; until then up to this many sent bytes may stay before the rest.
   private static let keptCapacity = 64 * 1024
 
   /// The bytes not yet sent, after `head` bytes that are.
@@ -214,7 +213,6 @@ package struct Outbox: ~Copyable {
     return .emptied
   }
 
-  /// The descriptor of the byte that is sent next.
   private func nextAttached() -> AttachedDescriptor? {
     guard let first = attached[0], first.position == gone + head else { return nil }
     return first

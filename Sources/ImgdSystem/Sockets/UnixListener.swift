@@ -1,13 +1,10 @@
-// A socket in the file system that only this process serves.
+// A socket in the file system that only this process serves. A socket file outlives the process that bound it, and
+// does not show whether any process still listens. So the right to serve a path is a lock on `PATH.lock`, which the
+// kernel releases when its holder ends: only the holder may remove a stale socket. A live daemon that does not use
+// the lock is found by connecting to it: a socket that refuses is stale; after any other answer it is left alone.
 //
-// A socket file outlives the process that bound it, and does not show whether any process still
-// listens. So the right to serve a path is a lock on `PATH.lock`, which the kernel releases when its
-// holder ends: only the holder may remove a stale socket. A live daemon that does not use the lock is
-// found by connecting to it: a socket that refuses is stale; after any other answer it is left alone. The
-// lock file is never removed: otherwise two processes could lock two files of one name.
-//
-// An inherited socket belongs to the service manager, with its file: it is neither locked nor removed,
-// nor shut down, so that clients that connect meanwhile wait in its queue for the next process.
+// An inherited socket belongs to the service manager, with its file: it is neither locked nor removed, nor shut down,
+// so that clients that connect meanwhile wait in its queue for the next process.
 
 internal import CLinux
 import Glibc
@@ -62,8 +59,7 @@ package final class UnixListener {
   private let identity: FileStatus.Identity?
   private let isInherited: Bool
 
-  /// Creates the directory of `path` if it is missing, binds `path`, readable and writable by owner and
-  /// group, and listens.
+  /// Makes the directory of `path` if it is missing, binds `path` for owner and group (0660), and listens.
   package init(path: String) throws(ListenProblem) {
     guard path.utf8.count <= Self.longestPath else { throw .pathTooLong(path: path, limit: Self.longestPath) }
     self.path = path
@@ -183,7 +179,6 @@ package final class UnixListener {
 // the directory must belong to the daemon's user or to root, and nobody else may write to it. A sticky directory such
 // as /tmp is good enough: there everybody can make files, but only their owner can remove or rename them.
 
-/// The directory in which a socket is made.
 struct SocketDirectory {
   let path: String
 

@@ -1,13 +1,10 @@
-// libcurl's multi interface, driven by the transfer loop.
+// libcurl's multi interface, driven by the transfer loop. Through two callbacks curl names the sockets that it waits
+// for and the time at which it is to be called; they become watches and one timer. Everything else happens on the
+// loop: a socket is ready, the timer is due, a handle was added. Finished transfers are collected at the end of the
+// tick and never in a callback, because collecting removes handles, and curl is not re-entrant.
 //
-// Through two callbacks curl names the sockets that it waits for and the time at which it is to be
-// called; they become watches and one timer. Everything else happens on the loop: a socket is ready,
-// the timer is due, a handle was added. Finished transfers are collected at the end of the tick and
-// never in a callback, because collecting removes handles, and curl is not re-entrant.
-//
-// A socket may be closed before curl reports that it is no longer interested, and its number may be
-// reused at once for another socket. So the close callback ends the watch first, and a remaining watch
-// is replaced, never modified, when its number is reported as new.
+// A socket may be closed before curl reports that it is no longer interested, and its number reused at once. So the
+// close callback ends the watch first, and a remaining watch is replaced, never modified, for a new socket.
 
 internal import CCurl
 import Glibc
@@ -128,7 +125,6 @@ extension Readiness {
 
 // MARK: curl's callbacks
 
-/// The object that a callback was given as its context.
 func object<Object: AnyObject>(_ context: UnsafeMutableRawPointer?, _ type: Object.Type) -> Object? {
   guard let context = unsafe context else { return nil }
   return unsafe Unmanaged<Object>.fromOpaque(context).takeUnretainedValue()

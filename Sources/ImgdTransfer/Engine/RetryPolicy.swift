@@ -25,8 +25,7 @@ struct RetryPolicy {
   ) -> Duration? {
     guard failure.isTransient || gained, made < most else { return nil }
     guard failure.kind != .truncated || gained || !hasRefetched else { return nil }
-    // Doubles with each attempt, to spare an overloaded origin. Six doublings are already beyond the limit for all
-    // pauses; more could overflow.
+    // Doubles with each attempt, to spare the origin; six exceed the limit for all pauses, more could overflow.
     let backoff = Self.firstPause * (1 << min(made, 6))
     let pause = failure.retryAfter ?? backoff * jitter
     guard failure.retryAfter ?? .zero <= Self.longestRetryAfter, paused + pause <= Self.longestPauses, pause < rest

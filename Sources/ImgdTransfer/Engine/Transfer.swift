@@ -78,7 +78,6 @@ final class Transfer {
     watchDeadline()
   }
 
-  /// Ends without a report.
   func close() {
     deadline?.cancel()
     pause?.cancel()

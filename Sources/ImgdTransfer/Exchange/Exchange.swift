@@ -1,11 +1,9 @@
-// One request and its response.
-//
-// An exchange configures a curl handle and receives curl's callbacks: it keeps the head, the body, and
-// the reason if it stopped curl. It decides nothing about redirects, retries or kinds of failure;
+// One request and its response. An exchange configures a curl handle and receives curl's callbacks: it keeps the
+// head, the body, and the reason if it stopped curl. It decides nothing about redirects, retries or kinds of failure;
 // `ExchangeReview` and the transfer do that when the exchange is over.
 //
-// curl must not be called from its own callbacks. So a callback records facts, reports progress, and
-// at most tells curl to stop; only the transfer adds and removes handles, later.
+// curl must not be called from its own callbacks. So a callback records facts, reports progress, and at most tells
+// curl to stop; only the transfer adds and removes handles, later.
 
 internal import CCurl
 import Glibc
@@ -98,7 +96,6 @@ final class Exchange {
     return begun
   }
 
-  /// Stops the idle timer; the handle is no longer in use.
   func close() { idleTimer?.cancel() }
 
   /// Tells the transfer that curl has finished the exchange; not to be called from a callback.

@@ -31,8 +31,6 @@ struct ExchangeReview {
     }
   }
 
-  // MARK: Stopped by imgd
-
   /// nil when the response counts as complete: only a body that is not used is missing.
   private func verdict(on stop: Exchange.Stop) -> ExchangeVerdict? {
     switch stop {
@@ -74,8 +72,6 @@ struct ExchangeReview {
     return failure
   }
 
-  // MARK: Answered with another status
-
   private func verdictOnStatus(isConditional: Bool) -> ExchangeVerdict {
     switch head.status {
     case 301, 302, 303, 307, 308:
@@ -105,8 +101,6 @@ struct ExchangeReview {
     failure.received = received
     return failure
   }
-
-  // MARK: Not answered
 
   private var requestFailure: TransferFailure {
     if let shortage = addresses.shortage {

@@ -61,9 +61,8 @@ extension Exchange {
   }
 }
 
-// MARK: curl's callbacks
-// Each finds its exchange and calls one method. The pointer is valid because a transfer removes the
-// handle from curl before it frees the exchange.
+// Each of curl's callbacks finds its exchange and calls one method. The pointer is valid because a transfer removes
+// the handle from curl before it frees the exchange.
 
 private func headLineArrived(
   _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?

@@ -1,13 +1,11 @@
-// The addresses that the engine may connect to.
+// The addresses that the engine may connect to. Without a rule, every client could make the daemon send requests to
+// the router, the cloud's metadata service, or a neighbour's database. The rule checks the address that a socket is
+// about to connect to, never a name: a name may resolve to anything, and to something else next time.
 //
-// Without a rule, every client could make the daemon send requests to the router, the cloud's metadata
-// service, or a neighbour's database. The rule checks the address that a socket is about to connect
-// to, never a name: a name may resolve to anything, and to something else next time.
-//
-// There are three classes. Some addresses never serve pictures (link-local, multicast and the like).
-// Private ones are all that IANA's registries of special addresses (RFC 6890) do not call globally
-// reachable: they are valid when the request itself names them, and an attack when a public origin
-// redirects there. The others are public. An IPv4 address that is wrapped in IPv6 counts as itself.
+// There are three classes. Some addresses never serve pictures (link-local, multicast and the like). Private ones are
+// all that IANA's registries of special addresses (RFC 6890) do not call globally reachable: they are valid when the
+// request itself names them, and an attack when a public origin redirects there. The others are public. An IPv4
+// address that is wrapped in IPv6 counts as itself.
 
 internal import CCurl
 import Glibc
@@ -184,7 +182,6 @@ package enum IPAddress: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// How many bits it has.
   fileprivate var width: Int { if case .v4 = self { 32 } else { 128 } }
 
   private static func number<N: FixedWidthInteger>(_ bytes: ArraySlice<UInt8>) -> N {

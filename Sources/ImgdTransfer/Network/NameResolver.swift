@@ -1,10 +1,7 @@
-// Finds the addresses of names.
-//
-// The system's look-up blocks its thread until the name servers have answered, or have failed to. curl
-// would start a thread for each, and leave it behind when the transfer is aborted. So the engine asks
-// on its own: on a few threads, and once for everyone who wants the same name. Other names wait in
-// line, where users take turns. A user holds no more threads than are left free, so that names whose
-// servers never answer cannot take the last thread from names that come later.
+// The system's look-up blocks its thread until the name servers have answered or failed. curl would start a thread
+// for each, and leave it behind when the transfer is aborted. So the engine has threads of its own, a few, and asks
+// once for all who want a name. Other names wait in line, where users take turns. A user holds no more threads than
+// are left free, so that names whose servers never answer cannot take the last thread from names that come later.
 //
 // Addresses are used for a minute. A name that was not found is asked for again each time.
 
@@ -146,8 +143,7 @@ final class NamedLookup {
 
 /// Look-ups that wait for a thread: users take turns, and those of one user keep the order of arrival. The line holds
 /// claims. A claim is void when its look-up has begun, in the turn of another user who asks for the same name, or
-/// when its user no longer wants it. Void claims are dropped when they come up, or all at once when they are the
-/// majority.
+/// when its user no longer wants it. Void claims are dropped as they come up, or all once they are the majority.
 struct LookupLine {
   private var claims: [UInt32: Fifo<NamedLookup>] = [:]
   private var turns = Fifo<UInt32>()

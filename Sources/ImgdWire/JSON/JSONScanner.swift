@@ -37,14 +37,12 @@ struct JSONScanner {
     return true
   }
 
-  /// Consumes `byte`, or fails with what was expected.
   @inline(__always) mutating func require(_ byte: UInt8, _ expected: JSONSyntaxError.Expectation, in text: Span<UInt8>)
     throws(JSONSyntaxError)
   {
     guard consume(byte, in: text) else { throw failure(expected) }
   }
 
-  /// Fails unless the text ends here.
   mutating func requireEnd(in text: Span<UInt8>) throws(JSONSyntaxError) {
     _ = peek(in: text)
     guard position == text.count else { throw failure(.end) }
@@ -72,7 +70,6 @@ struct JSONScanner {
     }
   }
 
-  /// The failure of a text that has something else at the position.
   private func failure(_ expected: JSONSyntaxError.Expectation) -> JSONSyntaxError {
     JSONSyntaxError(offset: position, expected: expected)
   }
@@ -218,9 +215,7 @@ struct JSONScanner {
   }
 }
 
-/// A scalar that the scanner has accepted, as a range of the text.
-///
-/// A string's range lies between its quotes.
+/// A scalar that the scanner has accepted, as a range of the text. A string's range lies between its quotes.
 struct JSONToken {
   enum Kind: UInt8 { case string, integer, number, `true`, `false`, null, object, array }
 
@@ -243,7 +238,6 @@ struct JSONToken {
   /// The range with the quotes of a string.
   var sourceRange: Range<Int> { kind == .string ? Int(start) - 1..<Int(end) + 1 : range }
 
-  /// The string's value.
   @inline(__always) func string(in text: Span<UInt8>) -> String {
     if isEscaped { return String(decoding: unescaped(in: text), as: UTF8.self) }
     // The scanner has validated the range.
@@ -310,18 +304,15 @@ package struct JSONSyntaxError: Error, Equatable, Sendable {
   }
 }
 
-/// The keys that one object has had so far.
-///
-/// Keys are compared as bytes, because two spellings of "é" are equal as Swift strings and different
-/// as JSON keys. Few keys are compared one by one, many go into a hash set, so that ten thousand
-/// keys do not cost ten million comparisons.
+/// The keys that one object has had so far. Keys are compared as bytes, because two spellings of "é" are equal as
+/// Swift strings and different as JSON keys. Few keys are compared one by one, many go into a hash set, so that ten
+/// thousand keys do not cost ten million comparisons.
 struct KeySet {
   private static let fewest = 8
 
   private var few: [String] = []
   private var many: Set<[UInt8]> = []
 
-  /// Adds a key; false when it was there already.
   mutating func insert(_ key: String) -> Bool {
     if many.isEmpty, few.count < Self.fewest {
       guard !few.contains(where: { $0.utf8.elementsEqual(key.utf8) }) else { return false }

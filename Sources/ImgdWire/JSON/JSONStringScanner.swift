@@ -84,10 +84,8 @@ enum PlainText {
     return marks(word) & tops == 0
   }
 
-  /// One of the bits of `tops` is set if any of the eight bytes is not plain.
-  ///
-  /// A subtraction sets the top bit of a byte that is too small, or that was beyond ASCII before; only such a byte
-  /// causes a borrow.
+  /// One of the bits of `tops` is set if any of the eight bytes is not plain. A subtraction sets the top bit of a
+  /// byte that is too small, or that was beyond ASCII before; only such a byte causes a borrow.
   @inline(__always) static func marks(_ word: UInt64) -> UInt64 {
     let controls = word &- ones &* 0x20
     let quotes = (word ^ ones &* UInt64(UInt8(ascii: "\""))) &- ones
@@ -95,7 +93,6 @@ enum PlainText {
     return word | controls | quotes | backslashes
   }
 
-  /// Whether a single byte is plain.
   @inline(__always) static func isPlain(_ byte: UInt8) -> Bool {
     0x20..<0x80 ~= byte && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
   }
@@ -106,12 +103,11 @@ enum PlainText {
     return zeros(word ^ ones &* 0x7F) & tops == 0 && isPlain(text, at: index)
   }
 
-  /// Sets the top bit of each byte that is zero. A borrow may set it in the byte above as well; that
-  /// byte is then checked on its own.
+  /// Sets the top bit of each zero byte. A borrow may set it in the byte above, too, which is then checked on its
+  /// own.
   @inline(__always) private static func zeros(_ word: UInt64) -> UInt64 { (word &- ones) & ~word }
 }
 
-/// The escapes of JSON strings, decoded.
 enum JSONEscapes {
   /// The code unit of an escape such as `\u00e9` at `offset`; nil when there is none.
   static func codeUnit(at offset: Int, in text: Span<UInt8>) -> UInt16? {
@@ -186,10 +182,8 @@ package enum Hexadecimal {
     return nibble < 10 ? UInt8(ascii: "0") + nibble : UInt8(ascii: "a") + (nibble - 10)
   }
 
-  /// The eight lower-case digits of the lower half of a number, the first in the lowest byte.
-  ///
-  /// All eight at once: the nibbles are spread over the bytes of a word, and those above 9 are shifted
-  /// to the letters.
+  /// The eight lower-case digits of the lower half of a number, the first in the lowest byte. All eight at once: the
+  /// nibbles are spread over the bytes of a word, and those above 9 are shifted to the letters.
   @inline(__always) static func digits(of number: UInt64) -> UInt64 {
     var spread = UInt64(UInt32(truncatingIfNeeded: number).byteSwapped)
     spread = (spread | spread << 16) & 0x0000_FFFF_0000_FFFF

@@ -19,8 +19,7 @@ package enum JSONValue: Equatable, Sendable {
     }
   }
 
-  /// Reads one text strictly; white space around it is allowed. To look for double keys takes a third of the time, and
-  /// the daemon's own lines have none.
+  /// Reads one text strictly; white space around it is allowed. Looking for double keys takes a third of the time.
   package init(parsing text: Span<UInt8>, refusingDoubleKeys: Bool = true) throws(JSONSyntaxError) {
     guard text.count < UInt32.max else { throw JSONSyntaxError(offset: 0, expected: .shorter) }
     var scanner = JSONScanner()
@@ -69,8 +68,6 @@ extension JSONValue {
     }
   }
 }
-
-// MARK: Encoding
 
 extension JSONValue {
   /// The text of the tree, on one line.

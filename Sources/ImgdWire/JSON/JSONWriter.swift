@@ -1,7 +1,5 @@
-/// Appends JSON to bytes that it owns, and sets the commas.
-///
-/// Field names are static strings of the program and are written as they are. The writer does not
-/// check that every container is closed.
+/// Appends JSON to bytes that it owns, and sets the commas. Field names are static strings of the program and are
+/// written as they are. The writer does not check that every container is closed.
 package struct JSONWriter: Sendable {
   /// The text so far.
   package var bytes: [UInt8]

@@ -46,7 +46,6 @@ extension [UInt8] {
     append(UInt8(ascii: "\""))
   }
 
-  /// Appends the characters of a string, escaped where necessary.
   private mutating func appendEscaped(_ text: Span<UInt8>) {
     var (plain, index) = (0, 0)
     while index < text.count {
@@ -157,10 +156,8 @@ enum HiddenCharacters {
 }
 
 /// Base64 of RFC 4648 with padding, written straight into the bytes of a reply: a line with a picture in it consists
-/// mostly of this.
-///
-/// Where the processor has vector instructions, they take 24 bytes at a time. Elsewhere six bytes become eight letters,
-/// by four look-ups in a table of all pairs of letters.
+/// mostly of this. Where the processor has vector instructions, they take 24 bytes at a time. Elsewhere six bytes
+/// become eight letters, by four look-ups in a table of all pairs of letters.
 enum Base64 {
   private static let letters: [UInt8] = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 

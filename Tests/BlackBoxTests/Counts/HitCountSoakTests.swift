@@ -32,10 +32,11 @@ import Testing
     let instructions = try InstructionCount()
     for (deed, limits) in [
       // So slowly that the turn of one disk hit is over before the next.
-      (Deed.hit, (6_620.0, 2_660.0)), (.pathHit, (7_180, 2_920)), (.diskHit, (41_400, 46_500)),
-      (.inlineHit, (10_100, 6_170)), (.pixelsHit, (0, 0)), (.sent(.library), (0, 0)),
-      (.sent(.libraryDescriptor), (0, 0)), (.sent(.imgctl), (0, 0)), (.sent(.gateway), (0, 0)),
-      (.sent(.gatewayForm), (0, 0)), (.sent(.python), (0, 0)), (.sent(.pythonBytes), (0, 0)), (.connect, (24_600, 0)),
+      (Deed.hit, (6_620.0, 3_530.0)), (.pathHit, (7_180, 3_770)), (.diskHit, (41_400, 48_300)),
+      (.inlineHit, (10_100, 7_010)), (.sent(.library), (8_210, 4_770)),
+      (.sent(.libraryDescriptor), (9_770, 6_990)), (.sent(.imgctl), (7_180, 3_750)),
+      (.sent(.gateway), (9_570, 6_800)), (.sent(.gatewayForm), (10_400, 7_610)),
+      (.sent(.python), (8_060, 4_670)), (.sent(.pythonBytes), (9_500, 6_720)), (.connect, (24_600, 0)),
     ] {
       for depth in deed == .connect ? [1] : Self.depths {
         try expect(
@@ -51,6 +52,7 @@ import Testing
       // While a disk hit is traced, its turn may be over before sixteen are.
       (Deed.hit, (3.05, 0.21)), (.pathHit, (4.05, 0.27)), (.diskHit, (4.2, 1.0)),
       (.sent(.library), (4.05, 0.27)), (.sent(.gateway), (5.05, 3.3)), (.sent(.gatewayForm), (5.05, 3.3)),
+      (.pixelsHit, (5.05, 3.3)),
       (.connect, (11.8, 0)),
     ] {
       for depth in deed == .connect ? [1] : Self.depths {
@@ -71,6 +73,7 @@ import Testing
     for (deed, limits) in [
       (Deed.hit, (0.01, 0.01)), (.pathHit, (0.01, 0.01)), (.diskHit, (19, 19)),
       (.sent(.library), (0.01, 0.01)), (.sent(.gateway), (1.05, 1.05)), (.sent(.gatewayForm), (1.05, 1.05)),
+      (.pixelsHit, (1.05, 1.05)),
       (.connect, (8.5, 0)),
     ] {
       for depth in deed == .connect ? [1] : Self.depths {

@@ -20,15 +20,11 @@ final class InstructionCount {
     let stripped = try ChildProcess.run(
       Self.programs[2], ["--strip-debug", "-o", program, MeasuredDaemon.product])
     guard stripped.code == 0 else { throw TestFailure("strip: \(stripped.output)") }
-    guard let decoder = realpath(MeasuredDaemon.product + "-decoder", nil) else {
-      throw TestFailure("\(MeasuredDaemon.product)-decoder is missing: `make test-slow` builds it")
-    }
-    defer { free(decoder) }
-    symlink(decoder, directory.path + "/imgd-decoder")
-    daemon = try MeasuredDaemon([
-      Self.programs[0], "--tool=callgrind", "--separate-threads=yes", "--instr-atstart=no",
-      "--callgrind-out-file=\(directory.path)/counts", program,
-    ])
+    daemon = try MeasuredDaemon(
+      [
+        Self.programs[0], "--tool=callgrind", "--separate-threads=yes", "--instr-atstart=no",
+        "--callgrind-out-file=\(directory.path)/counts", program,
+      ], findsForms: true)
   }
 
   /// How many instructions the control loop takes meanwhile.

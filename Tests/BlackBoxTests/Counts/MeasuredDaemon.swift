@@ -8,15 +8,16 @@ final class MeasuredDaemon {
   static let product = ".build/release/imgd"
   static let pictures = 64
 
-  let pid: pid_t
+  private(set) var pid: pid_t = 0
   private let origin: OriginServer
   private let directory: String
   /// What writes the lines of a deed.
   private var lines: [Deed: (Int, String) -> String] = [:]
   private var socket: String { directory + "/imgd.sock" }
 
-  /// `program` is what runs the daemon, with its own arguments and the daemon's path.
-  init(_ program: [String] = [product], environment: [String]? = nil) throws {
+  /// `program` is what runs the daemon, with its own arguments and the daemon's path. One in which no decoder can be
+  /// started finds the forms of the pictures on disk, where another one has left them.
+  init(_ program: [String] = [product], environment: [String]? = nil, findsForms: Bool = false) throws {
     guard access(Self.product, X_OK) == 0 else {
       throw TestFailure("\(Self.product) is missing: `make test-slow` builds it")
     }
@@ -26,9 +27,6 @@ final class MeasuredDaemon {
       "--socket", directory + "/imgd.sock", "--cache-directory", directory + "/cache",
       "--config", "/dev/null", "--set", "Memory.Pressure=off", "--set", "Disk.MinFree=0",
     ]
-    pid = try ChildProcess.spawn(
-      program[0], program.dropFirst() + arguments, output: directory + "/log",
-      environment: environment)
     let body = png(1_000)
     for deed in Deed.all {
       for number in 0..<Self.pictures {
@@ -36,6 +34,15 @@ final class MeasuredDaemon {
           deed.path(number), .picture(body, headers: [("Cache-Control", "max-age=86400")]))
       }
     }
+    if findsForms {
+      pid = try ChildProcess.spawn(Self.product, arguments, output: directory + "/log")
+      try waitUntilItAnswers()
+      _ = try prepare(.sent(.gatewayForm), depth: 1)
+      kill(pid, SIGTERM)
+      _ = ChildProcess.wait(pid)
+    }
+    pid = try ChildProcess.spawn(
+      program[0], program.dropFirst() + arguments, output: directory + "/log", environment: environment)
     try waitUntilItAnswers()
   }
 
@@ -58,7 +65,6 @@ final class MeasuredDaemon {
   func prepare(_ deed: Deed, depth: Int) throws -> TestClient {
     let client = try connect()
     if lines[deed] == nil { lines[deed] = try deed.writer() }
-    for _ in 0..<4 { try perform(deed, depth: depth, count: Self.pictures, on: client) }
     // A path is told when its picture is stored: what the disk does for these is over then. Nothing rises into memory
     // that is to be found on the disk alone.
     for number in 0..<Self.pictures where deed != .connect {
@@ -66,6 +72,7 @@ final class MeasuredDaemon {
       let url = origin.url(deed.path(number))
       _ = try client.ask(#"{"id":1,"cmd":"fetch","url":"\#(url)","store":"\#(store)"}"#)
     }
+    for _ in 0..<4 { try perform(deed, depth: depth, count: Self.pictures, on: client) }
     return client
   }
 

@@ -38,6 +38,22 @@ struct MemoryCapacityTests {
     expectSound(tier)
   }
 
+  @Test func `looks can be prepared for whatever is there`() {
+    // The preparation reads references as addresses.
+    #expect(MemoryLayout<ImageTable.Entry>.offset(of: \.image) == 0)
+    let tier = MemoryTier.holding(100_000)
+    let urls = (0..<20).map { "http://h/\($0)" }
+    for url in urls.dropLast(5) { _ = tier.add(image(url), at: at(0)) }
+    _ = tier.remove(key(urls[3]))
+    let tags = urls.map { tier.tag(ofPlain: $0.utf8.span) }
+    tier.prefetch(tags)
+    for (url, tag) in zip(urls, tags) {
+      let found = tier.peekReady(url.utf8.span, tag: tag, at: at(0))
+      #expect(found === tier.peek(key(url)) && (found == nil) == (url == urls[3] || urls[15...].contains(url)))
+    }
+    expectSound(tier)
+  }
+
   @Test func `an empty identifier finds the image without one`() {
     let tier = MemoryTier.holding(100_000)
     let image = image("http://h/a")

@@ -247,6 +247,36 @@ struct PlainHitTests {
     #expect(answer["url"]?.string == stage.base + "/a")
   }
 
+  @Test func `lines that arrive together are each answered for themselves`() throws {
+    let stage = try stage()
+    let paths = ["/a", "/b", "/c", "/missing"]
+    for path in paths { _ = try stage.client.ask(line(Self.forms[0], stage.base + path)) }
+    for round in 0..<6 {
+      // More shapes than a client has, so that lines of one read take the places of each other's.
+      let some = Self.forms.filter { $0.contains("ID") }.shuffled().prefix(round < 3 ? 4 : 16)
+      let asked = (0..<150).map { number in (number, some.randomElement() ?? "", paths.randomElement() ?? "") }
+      try stage.client.send(
+        asked.map { line($0.1, stage.base + $0.2, id: "\($0.0)") }.joined(separator: "\n"))
+      stage.settle()
+      var answers: [Int64: JSONValue] = [:]
+      for _ in asked {
+        let answer = try stage.client.receive()
+        answers[answer["id"]?.integer ?? -1] = answer
+      }
+      for (number, form, path) in asked {
+        let answer = answers[Int64(number)]
+        #expect(answer?["url"]?.string == stage.base + path)
+        #expect(answer?["ok"] == .bool(path != "/missing"))
+        guard path != "/missing" else { continue }
+        #expect((answer?["format"] == "webp") == form.contains("webp"), "\(form)")
+        #expect((answer?["fds"]?[0]?["kind"] == "pixels") == form.contains("pixels"), "\(form)")
+        #expect((answer?["data"] != nil) == form.contains("inline"), "\(form)")
+      }
+      while let descriptor = stage.client.takeDescriptor() { close(descriptor) }
+    }
+    #expect(shortHits(stage) > 100)
+  }
+
   @Test func `ages go on`() throws {
     let stage = try stage()
     try warm(stage, "/a")

@@ -55,7 +55,7 @@ enum Clients {
     guard Child.exists("redis-cli") else {
       return bench.report.miss("redis-cli --pipe", "redis-cli is missing")
     }
-    let count = bench.scaled(200_000, quick: 10_000)
+    let count = bench.scaled(20_000, quick: 5_000)
     let commands = bench.path("commands")
     try File.write(
       Array((0..<count).map { _ in redis.get("picture").requests[0] }.joined()), to: commands)
@@ -80,7 +80,7 @@ enum Clients {
     let log = bench.path("python.log")
     do throws(BenchFailure) {
       try Child.finish(
-        ["python3", script, "--programs", bench.options.programs]
+        ["/usr/bin/python3", script, "--programs", bench.options.programs]
           + (bench.options.isQuick ? ["--quick"] : ["--rounds", "\(bench.options.rounds)"]),
         log: log)
       for line in (File.text(log) ?? "").split(separator: "\n") { bench.report.note(String(line)) }
@@ -89,10 +89,10 @@ enum Clients {
 }
 
 /// A client whose line is recorded: it asks a socket at which nobody answers.
-private struct RecordedClient {
+private struct RecordedClient: Sendable {
   let name: String
   /// Commands that together ask the daemon at a socket for a URL.
-  let commands: (_ bench: Bench, _ socket: String, _ url: String) -> [[String]]
+  let commands: @Sendable (_ bench: Bench, _ socket: String, _ url: String) -> [[String]]
 
   static let all = [
     RecordedClient(name: "imgctl path") { bench, socket, url in
@@ -128,7 +128,7 @@ private struct RecordedClient {
       client = imgd.Client('\(socket)')
       \(call)
       """
-    return [["python3", "-c", program]]
+    return [["/usr/bin/python3", "-c", program]]
   }
 
   /// Sends the client's line, with an id and a receipt of its own in each request.

@@ -56,7 +56,6 @@ package final class DiskDirectory: Sendable {
     } catch { throw .unavailable(error) }
   }
 
-  /// The path of this layout's directory, which has the subdirectories.
   var layoutPath: String { path + "/" + Self.layout }
 
   package var indexPath: String { layoutPath + "/index.db" }
@@ -144,7 +143,6 @@ enum DirectoryOpening {
   }
 }
 
-/// Runs a step whose failure means that the directory cannot be used now.
 private func available<R: ~Copyable>(_ step: @autoclosure () throws(SystemFailure) -> R) throws(DirectoryProblem) -> R {
   do { return try step() } catch { throw .unavailable(error) }
 }

@@ -83,7 +83,6 @@ private func plainNumber(_ digits: some Collection<UInt8>) -> UInt32? {
 package enum Subdirectory {
   package static let count = 256
 
-  /// The name of a subdirectory in the directory of the layout, such as `ab`.
   static func name(_ number: Int) -> String { (number < 16 ? "0" : "") + String(number, radix: 16) }
 
   static func digests(_ number: Int) -> (first: KeyDigest, last: KeyDigest) {
@@ -122,7 +121,6 @@ package final class StoredFile {
   /// A rough figure that includes the ending, whether or not it has one yet.
   var cost: Int { 256 }
 
-  /// Has the processor fetch the encoding of the path.
   func prefetchEnding() {
     unsafe ending?.withUnsafeBytes { bytes in
       guard let start = bytes.baseAddress else { return }
@@ -140,9 +138,7 @@ package final class StoredFile {
 }
 
 final class DiskFiles {
-  /// The open directory; nil while there is none that can be used.
   private(set) var directory: DiskDirectory?
-  /// The text with which all paths begin; all images share one copy of it.
   private var layoutPath = ""
 
   private let index: DiskIndex
@@ -190,7 +186,6 @@ final class DiskFiles {
     file.generation == threads.generation && index.holds(file.number, at: file.place)
   }
 
-  /// The entry of a file that an image has kept, if it is still there.
   func entry(of file: StoredFile) -> DiskEntry? {
     file.generation == threads.generation ? index.entry(at: file.place, number: file.number) : nil
   }

@@ -92,7 +92,6 @@ final class FileLeases {
 
   private static let mostForgotten = 1_024
 
-  /// The latest end of all leases that were given.
   private(set) var lastEnd: Int64 = 0
 
   private let index: DiskIndex

@@ -47,7 +47,6 @@ final class DiskListings: DiskPart {
     return mustWait || health.isUp && index.mayHaveEntry(ofBase: digest.tag)
   }
 
-  /// Whether the index is being opened.
   private var mustWait: Bool { gate.isClosed || health.isOpening }
 
   /// Whether a row of the index file belongs to an entry that a look-up would find.

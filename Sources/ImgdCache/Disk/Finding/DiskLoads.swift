@@ -170,7 +170,6 @@ final class DiskLoads: DiskPart {
     if image == nil { reports.counts.misses += 1 } else { reports.counts.hits += 1 }
   }
 
-  /// Answers many waiters with one outcome, some in each tick.
   private func tell(_ waiters: ArraySlice<Waiter>, _ image: CachedImage?) {
     for waiter in waiters.prefix(Self.waitersAtOnce) { tell(waiter, image) }
     let others = waiters.dropFirst(Self.waitersAtOnce)

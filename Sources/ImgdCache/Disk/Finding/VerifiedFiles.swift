@@ -18,7 +18,6 @@ final class VerifiedFiles: DiskPart {
   private var watch: SubdirectoryWatch?
   /// Files that were last found sound under a lower count have to be looked at again.
   private var count: UInt32 = 1
-  /// Whether paths still lead to the directory.
   private var isInPlace = true
   private var lookedAt: Instant
   /// The tick in which the watch was last read.
@@ -103,7 +102,6 @@ final class VerifiedFiles: DiskPart {
     return answer
   }
 
-  /// Whether an entry's file is sound, without asking the reader.
   func checkAtOnce(_ entry: DiskEntry, at place: Int) -> CheckAnswer {
     hear()
     guard isInPlace else { return .missing }
@@ -189,10 +187,9 @@ final class VerifiedFiles: DiskPart {
   }
 }
 
-/// Notices when files of the tier are touched by others.
-///
-/// A file that was found sound counts as sound until it or a directory above it is touched. So a file that is lent a
-/// thousand times is looked at once, and yet no client gets the path of one that has gone.
+/// Notices when others touch files of the tier: a file that was found sound counts as sound until it or a directory
+/// above it is touched, so one that is lent a thousand times is looked at once, and yet no client gets the path of
+/// one that has gone.
 final class SubdirectoryWatch {
   enum Event {
     case touched(PictureFile)

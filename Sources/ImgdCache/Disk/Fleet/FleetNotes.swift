@@ -20,7 +20,6 @@ package struct FleetNotes: Sendable, Equatable {
   }
 }
 
-/// The encoding of a position.
 enum FleetCodec {
   private static let version: UInt8 = 1
 
@@ -35,7 +34,6 @@ enum FleetCodec {
     return writer.bytes
   }
 
-  /// Nil when the bytes are not as `encode` makes them.
   static func position(_ bytes: [UInt8]) -> FleetPosition? {
     var reader = ByteReader(bytes[...])
     guard reader.isSealed(), reader.number(UInt8.self) == version else { return nil }
@@ -97,7 +95,6 @@ final class StoredFleetNotes: DiskPart {
   /// Whether something was not written.
   private var isBehind = false
 
-  /// The memory that they take, roughly.
   var heldBytes: Int { changes.heldBytes + bytesInFlight }
 
   func keep(_ position: FleetPosition) {

@@ -5,7 +5,6 @@ import Glibc
 @safe final class Connection {
   /// SQLite's handle; nil once the connection is closed.
   private var handle: OpaquePointer?
-  /// Statements that have been prepared, by the number of the query.
   private var statements = [Statement?](repeating: nil, count: IndexQuery.allCases.count)
   private var isWriting = false
 
@@ -78,7 +77,6 @@ import Glibc
     return statement
   }
 
-  /// Carries out a statement whose parameters are all numbers.
   func run<each Number: FixedWidthInteger>(_ query: IndexQuery, _ numbers: repeat each Number) throws(IndexProblem) {
     try statement(query, repeat each numbers).run()
   }
@@ -94,24 +92,20 @@ import Glibc
 
   func execute(_ text: String) throws(IndexProblem) { try prepare(text).run() }
 
-  /// The number that `PRAGMA name` returns.
   func number(_ name: String) throws(IndexProblem) -> Int {
     let statement = try prepare("PRAGMA \(name)")
     guard try statement.step() else { throw .damaged("\(name) has no value") }
     return try statement.integer()
   }
 
-  /// The word that `PRAGMA text` returns.
   func word(_ text: String) throws(IndexProblem) -> String {
     let statement = try prepare("PRAGMA \(text)")
     guard try statement.step() else { throw .damaged("\(text) has no value") }
     return try statement.text()
   }
 
-  /// The number that the last inserted row got.
   var lastNumber: Int64 { unsafe sqlite3_last_insert_rowid(handle) }
 
-  /// Whether the path no longer leads to the open file.
   var hasMoved: Bool {
     var moved: CInt = 0
     let code = unsafe sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &moved)

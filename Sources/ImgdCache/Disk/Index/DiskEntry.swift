@@ -25,7 +25,6 @@ package struct DiskEntry: Sendable, Equatable {
 
   // Known to this process alone.
 
-  /// The end of the lease on its path, which clients hold.
   var leaseEnd: UInt32 = 0
   /// The count of `VerifiedFiles` under which its file was last found sound.
   var verifiedIn: UInt32 = 0

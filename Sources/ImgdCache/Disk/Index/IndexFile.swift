@@ -53,7 +53,6 @@ package final class IndexFile {
     try connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
   }
 
-  /// Frees memory that only makes it faster.
   func giveBack() { connection.giveBack() }
 
   /// Whether its path still leads to it; otherwise what is written to it is lost.
@@ -67,7 +66,6 @@ package final class IndexFile {
     try IndexSearch(order, in: connection)
   }
 
-  /// Begins to look for the entries that several removals cover, in one pass.
   func scan(_ orders: [RemovalOrder]) throws(IndexProblem) -> IndexScan { try IndexScan(orders, in: connection) }
 }
 
@@ -119,7 +117,6 @@ enum IndexPlace {
   }
 }
 
-/// The steps of opening an index file after the connection to it.
 struct IndexOpening {
   let connection: Connection
 
@@ -207,7 +204,6 @@ package enum IndexProblem: Error, Sendable, CustomStringConvertible {
     }
   }
 
-  /// A failed system call on the file, with the reason in `errno`.
   static func call(_ name: String, _ path: String, errno code: Int32 = errno) -> IndexProblem {
     .storage(code: SQLITE_IOERR, systemErrno: code, "\(name) \(path)")
   }

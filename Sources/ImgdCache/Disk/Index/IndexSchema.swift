@@ -148,7 +148,6 @@ enum IndexSchema {
   }
 }
 
-/// The statements that are prepared once and used again and again, with their texts.
 enum IndexQuery: Int, CaseIterable {
   case begin, beginWrite, commit, rollback
   case readClean, writeClean

@@ -170,9 +170,8 @@ func end(ofPrefix prefix: [UInt8]) -> [UInt8]? {
   return end + [last + 1]
 }
 
-/// Looks for the entries that several removals cover in one pass over all entries, part by part.
-///
-/// This is for removals for which no index helps: each row is read once, and compared with each of them.
+/// Looks part by part, in one pass, for the entries that several removals cover when no index helps: each row is read
+/// once, and compared with each removal.
 final class IndexScan {
   private let conditions: [Condition]
   private let statement: Statement

@@ -113,11 +113,8 @@ package struct RemovalOrder: Sendable, Equatable {
   // Rounded to whole seconds: removing an entry needlessly is the safe mistake. They are computed once, since many
   // entries are compared with them.
 
-  /// It covers entries that were stored before this second.
   let storedBefore: Int64?
-  /// It covers entries that were last used before this second.
   let usedBefore: Int64?
-  /// It covers entries that are no longer fresh at this second.
   let staleAt: Int64?
 }
 

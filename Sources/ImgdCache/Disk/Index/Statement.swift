@@ -92,7 +92,6 @@ internal import CSQLite
     }
   }
 
-  /// Carries out a statement to its end, ignoring any rows.
   func run() throws(IndexProblem) {
     defer { reset() }
     while try step() {}
@@ -182,8 +181,6 @@ func problem(of database: OpaquePointer?) -> IndexProblem {
     code: unsafe sqlite3_extended_errcode(database), systemErrno: unsafe sqlite3_system_errno(database),
     reason: unsafe String(cString: sqlite3_errmsg(database)))
 }
-
-// Reads the rows of the index file, column by column.
 
 extension Statement {
   func first<Row>(_ read: (Statement) throws(IndexProblem) -> Row) throws(IndexProblem) -> Row? {

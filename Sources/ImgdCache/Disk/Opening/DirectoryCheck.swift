@@ -6,7 +6,6 @@ final class DirectoryCheck: DiskPart {
 
   /// Whether every file is known to have its row, and every row its file.
   private(set) var isDone = false
-  /// Whether the last stop was not clean.
   private(set) var wasNeeded = false
 
   /// Begins with a directory; after a clean stop there is nothing to do.

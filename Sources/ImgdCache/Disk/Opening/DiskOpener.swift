@@ -30,7 +30,6 @@ final class DiskOpener: DiskPart {
   }
 
   private func begin(_ open: @escaping @Sendable (DiskWriter) throws(DiskTrouble) -> OpenedDisk) {
-    // Questions wait until the gate is opened.
     gate.close()
     health.isOpening = true
     threads.open(open) { [unowned self] result in
@@ -107,7 +106,6 @@ final class IndexLoading: DiskPart {
 // What the tier does when the disk does not do what it should: it goes on with what still works, and
 // tries again by itself, at longer and longer intervals, until everything works.
 
-/// Gets the tier over trouble.
 final class DiskRecovery: DiskPart {
   private static let firstPause = Duration.seconds(1)
   private static let longestPause = Duration.seconds(10)
@@ -120,7 +118,6 @@ final class DiskRecovery: DiskPart {
   /// The pause before the try after the next one.
   private var pause = firstPause
   private var next: Timer?
-  /// Whether there has been a directory in the life of this process.
   private var hadDirectory = false
   /// Called when the directory was lost and this process has no right to make it again.
   var onExclusion: () -> Void = {}

@@ -8,7 +8,6 @@
 
 internal import ImgdSystem
 
-/// The queue of all removals from the disk.
 final class DiskRemovals: DiskPart {
   enum Reason {
     case eviction

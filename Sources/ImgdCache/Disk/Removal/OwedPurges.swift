@@ -39,7 +39,6 @@ final class OwedPurges: DiskPart {
     works += more
     untold += more.filter(\.isAwaited)
     if works.count > Self.most { putClearingInPlace() }
-    // Nothing may be shown that they may cover.
     health.worsen(to: .down, isFull: health.isFull)
     isDirty = true
     writeDown()
@@ -152,7 +151,6 @@ struct OwedFile: Sendable {
     }
   }
 
-  /// The purges that an earlier process has left, in any of the directories.
   func read() -> [RemovalOrder] { paths.flatMap { path in Self.bytes(of: path).map { OwedCodec.decode($0) } ?? [] } }
 
   private static func bytes(of path: String) -> [UInt8]? {
@@ -187,7 +185,6 @@ enum OwedCodec {
     return writer.bytes
   }
 
-  /// The purges in some bytes; empty when the bytes are not as `encode` makes them.
   static func decode(_ bytes: [UInt8]) -> [RemovalOrder] {
     var reader = ByteReader(bytes[...])
     guard reader.isSealed(), reader.number(UInt8.self) == version else { return [] }

@@ -6,7 +6,6 @@
 
 internal import ImgdSystem
 
-/// Purges that still have to be written down, or to find their entries.
 final class PurgeSearches: DiskPart {
   /// Called when the entries of a purge have been found and have left memory; set once by the queue.
   var onFound: (PurgeWork) -> Void = { _ in }
@@ -206,10 +205,8 @@ final class PurgeWork: RemovalWork {
 
   var isAwaited: Bool { then != nil }
 
-  /// How many known entries still have to go.
   var count: Int { numbers.count }
 
-  /// Notes that all entries have left memory, so that there is nothing to look for.
   func clear(_ removal: Removal) {
     self.removal = removal
     isClearing = true
@@ -253,7 +250,6 @@ final class PurgeWork: RemovalWork {
 
   private func ended(_ part: [UInt32], done: Bool, isLast: Bool, _ then: (RemovalProgress) -> Void) {
     guard done else {
-      // A purge with a row is carried out even after a kill.
       if order.id != nil { tell() }
       return then(.failed)
     }

@@ -12,16 +12,13 @@ protocol RemovalWork: AnyObject {
   func step(then: @escaping (RemovalProgress) -> Void)
 }
 
-/// The number of entries that one step removes.
 enum RemovalStep { static let most = 64 }
 
-/// What the works of the queue share.
 struct RemovalTools {
   // Unowned, since the threads hold their jobs, and a job under way holds its work.
   unowned let threads: DiskThreads
   let rules: DiskRules
   let leases: FileLeases
-  /// Removes files that have stayed because of a lease.
   let unlinks: UnlinkWork
 
   init(_ ground: DiskGround) {
@@ -31,7 +28,6 @@ struct RemovalTools {
     unlinks = UnlinkWork(ground)
   }
 
-  /// The order for a purge that is asked for now.
   func order(_ filter: PurgeFilter, isSoft: Bool = false) -> RemovalOrder {
     RemovalOrder(filter, isSoft: isSoft, askedAt: rules.wall, keepUntil: leases.lastEnd)
   }
@@ -102,7 +98,6 @@ final class ClearingWork: RemovalWork {
 final class UnlinkWork: RemovalWork {
   /// Called when files are due; set once by the queue.
   var onDue: () -> Void = {}
-  /// Called when files have gone, since there may be room again.
   var onRemoved: () -> Void = {}
 
   // Unowned, since the threads hold their jobs, and a job under way holds its work.

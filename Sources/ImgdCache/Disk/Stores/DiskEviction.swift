@@ -20,7 +20,6 @@ final class DiskEviction: DiskPart {
     super.init(ground)
   }
 
-  /// Removes the entries that go next when the tier holds more than its capacity.
   func trim() {
     guard index.isLoaded, !isTrimming, index.allocated > rules.limits.capacity else { return }
     evictOn { [rules] in rules.limits.preferred }
@@ -47,7 +46,6 @@ final class DiskEviction: DiskPart {
     return index.allocated < before
   }
 
-  /// Removes files until as much of the file system is free as `minFree` demands.
   func makeFree() {
     let minFree = rules.limits.minFree
     guard minFree.isOn, index.isLoaded, health.state == .ok else { return }
@@ -65,10 +63,8 @@ final class DiskEviction: DiskPart {
   }
 
   /// Finds out how large the file system is if the capacity is a share of it, and makes room if that makes the
-  /// capacity smaller.
-  ///
-  /// The writer asks, since a file system may be slow to answer. It asks when the directory is opened and at each
-  /// reload: the file system may have been enlarged, or another one mounted.
+  /// capacity smaller. The writer asks, since a file system may be slow to answer, when the directory is opened and
+  /// at each reload: the file system may have been enlarged, or another one mounted.
   func lookAtFileSystem() {
     guard rules.limits.allowance.asksForFileSystem else { return }
     threads.order(

@@ -55,7 +55,6 @@ final class DiskStores: DiskPart {
     return verdict != .untouched
   }
 
-  /// Why an image would not be kept; nil if it would be.
   func refusal(of image: CachedImage) -> PathRefusal? {
     if let refusal = health.absence { return refusal }
     if image.scope != nil { return .credentials }
@@ -172,7 +171,6 @@ final class PendingStore {
   /// Its key, put together only once.
   let key: CacheKey
   let order: StoreOrder
-  /// The actions to call when it is known whether there is a file.
   var settled: [() -> Void] = []
   /// The count of `VerifiedFiles` since which changes to its file are noticed; nil if they are not noticed.
   var noticedUnder: UInt32?
@@ -239,7 +237,6 @@ final class DiskRenewals: DiskPart {
   /// Images whose rows are being written, by the numbers of their entries.
   private var renewals: [UInt32: CachedImage] = [:]
 
-  /// The renewed image of an entry whose row may still be the old one.
   func image(of number: UInt32) -> CachedImage? { renewals[number] }
 
   func renew(_ image: CachedImage, countsAsUse: Bool) {

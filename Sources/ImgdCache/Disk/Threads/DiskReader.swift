@@ -22,7 +22,6 @@ enum FileAnswer<Found: Sendable>: Sendable {
   }
 }
 
-/// The state of the reader's thread.
 final class DiskReader {
   private static let mostExamined = 10_000
 
@@ -54,7 +53,6 @@ final class DiskReader {
     } catch { return .failed(error) }
   }
 
-  /// Compares the bytes of a file with their checksum.
   func compare(_ file: PictureFile, count: Int, checksum: BodyChecksum) -> FileAnswer<Void> {
     read(file, count: count, checksum: checksum).map { _ in }
   }
@@ -86,7 +84,6 @@ final class DiskReader {
     return try row(entry.number)
   }
 
-  /// The newest rows whose answers have this base.
   func rows(ofBase base: UInt32, limit: Int) throws(DiskTrouble) -> [IndexRow] {
     let entries = try ask { index throws(IndexProblem) in try index.entries.entries(ofBase: base, limit: limit) } ?? []
     var rows: [IndexRow] = []
@@ -110,9 +107,8 @@ final class DiskReader {
     do throws(IndexProblem) { return try body(index) } catch { throw DiskTrouble(error) }
   }
 
-  /// Reads the next part of all entries; true once all have been read.
-  ///
-  /// It reads in parts, so that a client's picture never has to wait long for the reader.
+  /// Reads the next part of all entries, so that a client's picture never has to wait long for the reader; true once
+  /// all have been read.
   func gather(_ limit: Int) throws(DiskTrouble) -> Bool {
     let last = gathering.lastNumber
     let part = try ask { index throws(IndexProblem) in try index.entries.entries(after: last, limit: limit) } ?? []

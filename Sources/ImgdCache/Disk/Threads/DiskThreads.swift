@@ -5,7 +5,6 @@ internal import ImgdSystem
 /// Every index has a generation, and jobs for an earlier one get no answer any more. A tier that is off
 /// has no threads and no jobs.
 final class DiskThreads {
-  /// The number of the index that jobs are for.
   private(set) var generation = 0
   /// Called with what the disk refuses; set once by the composition of the tier.
   var onTrouble: (DiskTrouble) -> Void = { _ in }
@@ -18,7 +17,6 @@ final class DiskThreads {
     reader = try WorkerThread(name: "imgd-reader", on: loop) { DiskReader() }
   }
 
-  /// No threads, for a tier that is off.
   init() {
     writer = nil
     reader = nil
@@ -92,7 +90,6 @@ final class DiskThreads {
   /// Has these purges forgotten, since they are in the index or have been carried out.
   func forgetOwed() { writer?.submit { $0.owed.remove() } }
 
-  /// Has the last purges written down, and carried out as far as time allows.
   func finish(_ orders: [RemovalOrder], leases: LeaseEnds, within time: Duration) {
     writer?.submit { $0.finish(orders, leases: leases, within: time) }
   }
@@ -110,7 +107,6 @@ final class DiskThreads {
 
   func closeReader(then: @escaping () -> Void) { reader?.submit({ $0.close() }, then: then) }
 
-  /// Has both threads free pages that only make the index faster.
   func giveBack(then: @escaping () -> Void) {
     reader?.submit { $0.giveBack() }
     writer?.submit({ $0.giveBack() }, then: then)

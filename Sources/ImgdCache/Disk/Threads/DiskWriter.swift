@@ -10,12 +10,10 @@ internal import ImgdSystem
 /// A directory and its index that have just been opened.
 struct OpenedDisk: Sendable {
   let directory: DiskDirectory
-  /// Whether the last owner of the index closed it properly.
   let wasClean: Bool
   /// All entries, the most recently used first; nil if there are too many to wait for.
   var entries: [DiskEntry]?
   var removals: [RemovalOrder] = []
-  /// The notes of an earlier process about the fleet.
   var fleet = FleetNotes()
   /// Why an earlier index was given up; nil if there was none, or if it was sound.
   var loss: String?
@@ -28,7 +26,6 @@ struct OpenedDisk: Sendable {
 final class DiskWriter {
   private static let mostAtOnce = 4_096
 
-  /// The file for purges that could not be written into the index.
   let owed: OwedFile
   private var opened: OpenDisk?
 
@@ -140,7 +137,6 @@ final class OpenDisk {
   let shelves: PictureShelves
   private let index: IndexFile
   private var search: IndexSearch?
-  /// The pass in which several purges look for their entries.
   private var scan: IndexScan?
 
   init(_ directory: DiskDirectory, index: IndexFile) {
@@ -179,7 +175,6 @@ final class OpenDisk {
     try commit { index throws(IndexProblem) in try index.entries.touch(uses) }
   }
 
-  /// Rewrites the row of a stored picture that the origin has confirmed; its file stays.
   func renew(_ row: IndexRow) throws(DiskTrouble) {
     try commit { index throws(IndexProblem) in _ = try index.entries.renew(row) }
   }
@@ -284,7 +279,6 @@ struct DiskRoom {
   /// How many bytes have to go before anything can be written.
   var missing: Int { max(-left, 0) }
 
-  /// Takes the room for a file; false when there is too little.
   mutating func takeBytes(_ count: Int) -> Bool {
     guard count <= left else { return false }
     left -= count

@@ -110,7 +110,6 @@ struct LastRemovals {
     return left
   }
 
-  /// Carries out a purge; false if it could not be finished.
   private func finish(_ order: RemovalOrder, by deadline: Instant) -> Bool {
     guard !order.takesEverything, Instant.current < deadline else { return false }
     var goesOn = false

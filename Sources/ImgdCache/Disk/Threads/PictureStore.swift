@@ -5,7 +5,6 @@ struct StoreOrder: Sendable {
   /// The row; its number, the room on disk and an unknown checksum are filled in later.
   let row: IndexRow
   let payload: Payload
-  /// Until when the file stays that this picture replaces.
   let keepReplacedUntil: Int64
 }
 
@@ -14,7 +13,6 @@ struct PictureStore {
   let disk: OpenDisk
   let minFree: DiskLimits.MinFree
 
-  /// A picture that has been copied to a file, which has no name yet.
   private final class Draft {
     let prepared: PreparedFile
     init(_ prepared: consuming PreparedFile) { self.prepared = prepared }

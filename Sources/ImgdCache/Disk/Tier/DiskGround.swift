@@ -24,7 +24,6 @@ struct DiskGround {
       rules: DiskRules(limits, loop: loop, wall: wall), suffixes: suffixes, loop: loop)
   }
 
-  /// The ground of a tier that is off.
   init(offOn loop: EventLoop) {
     self.init(
       path: "", state: .off, threads: DiskThreads(), rules: DiskRules(.none, loop: loop, wall: 0), suffixes: [],
@@ -110,7 +109,6 @@ final class DiskGate {
     goOn()
   }
 
-  /// Runs an action once the gate has been opened.
   func wait(_ action: @escaping () -> Void) { waiting.append(action) }
 
   private func goOn() {
@@ -142,7 +140,6 @@ final class UseLog {
   private var used: [(place: Int, number: UInt32)] = []
   /// The number of the period, never 0, which stands for an entry whose use has not been noted.
   private var number: UInt16 = 1
-  /// How many uses have been noted in this period.
   private(set) var noted = 0
 
   init(index: DiskIndex, threads: DiskThreads, rules: DiskRules, loop: EventLoop) {

@@ -6,11 +6,9 @@ final class DiskHealth {
   private(set) var state: DiskState
   /// Whether nothing can be written for lack of room.
   private(set) var isFull = false
-  /// Whether an index is being opened, so that it will soon be known whether anything can be stored.
   var isOpening = false
 
   private let reports: DiskReports
-  /// The trouble that stands in the way; nil while there is none.
   var reason: String?
 
   init(_ state: DiskState, reports: DiskReports) {
@@ -58,13 +56,9 @@ final class DiskHealth {
 /// Why the disk tier could not do something, by what can be done about it.
 struct DiskTrouble: Error, Sendable {
   enum Kind: Sendable {
-    /// There is no room: something has to go.
     case full
-    /// Nothing can be written, for now.
     case readOnly
-    /// The path no longer leads to the directory that was opened.
     case gone
-    /// The index file cannot be used.
     case indexLost
     /// The directory is missing or unusable, and this process has no right to change that.
     case excluded

@@ -19,9 +19,7 @@ final class DiskIndex {
   init() {}
 
   var count: Int { table.count }
-  /// The bytes that all files take on disk.
   var allocated: Int { table.allocated }
-  /// The bytes of files that are leased.
   var leasedBytes: Int { table.leasedBytes }
 
   var heldBytes: Int {
@@ -36,10 +34,8 @@ final class DiskIndex {
     table.place(of: digest).flatMap { table[$0].number == number ? $0 : nil }
   }
 
-  /// The entry at a place, if it is the one with that number.
   func entry(at place: Int, number: UInt32) -> DiskEntry? { table.entry(at: place, number: number) }
 
-  /// Whether the disk may have answers to a name that depend on the request.
   func mayHaveEntry(ofBase base: UInt32) -> Bool { !isLoaded || table.hasEntry(ofBase: base) }
 
   func holds(_ number: UInt32, at place: Int) -> Bool { table.holds(number, at: place) }
@@ -130,7 +126,6 @@ final class DiskIndex {
   /// Makes an entry the last to be evicted.
   func spare(_ place: Int) { table.touch(place) }
 
-  /// Notes the stamp that an entry's file had when its bytes were compared; zero if they have to be compared.
   func setStamp(_ stamp: UInt64, at place: Int) { table[place].stamp = stamp }
 
   /// Notes the count under which the file of an entry was found sound; zero if it has to be looked at.
@@ -162,7 +157,6 @@ struct EntryTable {
   private var parts: [[DiskEntry?]] = []
   private var order = EvictionOrder()
   private var table = PlaceTable()
-  /// The places of entries with a base, by their base.
   private var bases = PlaceTable()
   private var baseCount = 0
   private let seed = KeyHasher.randomSeed()
@@ -219,7 +213,6 @@ struct EntryTable {
     return (start..<min(start + count, end)).filter { entry(at: $0) != nil }
   }
 
-  /// Takes an entry in, as the most recently used or as the least.
   @discardableResult mutating func insert(_ entry: DiskEntry, asNewest: Bool = true) -> Int {
     let place = order.insert(asNewest: asNewest)
     put(entry, at: place)
@@ -244,7 +237,6 @@ struct EntryTable {
 
   mutating func touch(_ place: Int) { order.touch(place) }
 
-  /// Notes a use of an entry with its time, and makes it the last one to go.
   mutating func use(_ place: Int, at wall: UInt32) {
     touch(place)
     parts[place >> Self.partBits][place & Self.partMask]?.lastAccess = wall

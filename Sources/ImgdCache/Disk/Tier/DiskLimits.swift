@@ -26,7 +26,6 @@ package struct DiskLimits: Sendable, Equatable {
     self.lease = lease
   }
 
-  /// The limits of a tier that is off.
   static let none = DiskLimits(capacity: .bytes(0), trimToPercent: 100, maxAge: nil, minFree: .bytes(0), lease: .zero)
 
   /// The bytes that are left after a trim.

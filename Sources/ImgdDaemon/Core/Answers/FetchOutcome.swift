@@ -253,8 +253,9 @@ extension NotModified {
     let numbers = FetchLine.Numbers(
       receipt: recipient.receipt, age: shown.age, freshFor: shown.freshFor,
       elapsedNanoseconds: (now - recipient.startedAt).nanoseconds)
-    let parts = FetchLine.Parts(facts: facts(url: recipient.request.url), ending: FetchLine.ending(furtherFields))
-    recipient.client.write(numbers, id: recipient.id.written.span, parts)
+    recipient.client.write(
+      numbers, id: recipient.id.written.span, facts: facts(url: recipient.request.url),
+      ending: FetchLine.ending(furtherFields))
   }
 
   /// `url` is as the client wrote it.

@@ -3,11 +3,12 @@ import ImgdWire
 
 /// A shape of lines, and the form in which they want their pictures.
 struct KnownShape {
-  /// What a line of the shape asks for.
+  /// What a line of a shape asks for; without references, since it is copied for each line.
   struct Found {
     let parts: LineShape.Parts
     let showing: FetchRequest.Showing
-    let form: WantedRendition?
+    /// The number of the shape among those that its client sends.
+    let shape: Int
     /// The tag of the URL in the memory tier, where it has been computed.
     var tag: UInt32?
   }

@@ -48,8 +48,8 @@ struct PictureLine {
   func write(to client: ReplyPlace, id: RequestID, receipt: ReceiptID, after nanoseconds: Int64) {
     let numbers = FetchLine.Numbers(
       receipt: receipt, age: picture.age, freshFor: picture.freshFor, elapsedNanoseconds: nanoseconds)
-    let parts = FetchLine.Parts(facts: picture.prepared ?? picture.encodedFields, details: details, ending: ending)
-    client.write(numbers, id: id.written.span, parts)
+    client.write(
+      numbers, id: id.written.span, facts: picture.prepared ?? picture.encodedFields, details: details, ending: ending)
     if case .inline(let payload) = content { client.write(payload) }
   }
 

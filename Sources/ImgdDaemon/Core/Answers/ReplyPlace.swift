@@ -89,9 +89,12 @@ final class ReplyPlace {
   }
 
   /// Appends a fetch's line, of which all but the numbers is encoded already, as `FetchLine` has it.
-  func write(_ numbers: FetchLine.Numbers, id: Span<UInt8>, _ parts: FetchLine.Parts) {
+  func write(
+    _ numbers: FetchLine.Numbers, id: Span<UInt8>, facts: [UInt8], details: [UInt8] = [], ending: [UInt8]
+  ) {
     guard takesLines else { return }
-    FetchLine.append(to: &outbox.bytes, id: id, numbers, parts)
+    FetchLine.append(
+      to: &outbox.bytes, id: id, numbers, facts: facts.span, details: details.span, ending: ending.span)
     flushAtTickEnd()
   }
 

@@ -64,7 +64,7 @@ final class ClientInput {
   var wantsBytes: Bool { !hasEnded && !isBusy && !place.isFull }
 
   /// Whether lines or parts of their work are left.
-  private var isBusy: Bool { place.work.hasRest || isInLine || framer.isPaused }
+  var isBusy: Bool { place.work.hasRest || isInLine || framer.isPaused }
 
   /// Whether the next line, or the next part of work, has to wait for something other than its turn.
   private var isBlocked: Bool { place.work.isHeld || (place.isFull && !isWindingUp) }
@@ -237,6 +237,8 @@ final class ClientInput {
       !Log.isVerbose, shapes.find(line) == nil
     {
       shapes.learn(from: line, in: allShapes)
+      // Their shapes may have other numbers now.
+      ahead.forget()
     }
     requests.execute(parsed, place)
   }
@@ -244,7 +246,7 @@ final class ClientInput {
   /// Answers a line without parsing it, if it has a known shape and asks for a picture in memory.
   private func answer(_ line: Span<UInt8>, for place: ReplyPlace) -> Bool {
     guard let found = ahead.next(line) ?? shapes.find(line) else { return false }
-    return requests.answerKnown(line, found, place)
+    return requests.answerKnown(line, found, shapes.form(of: found.shape), place)
   }
 
   // MARK: Work of a line
@@ -298,8 +300,11 @@ struct KnownShapes {
   @inline(__always) private mutating func find(_ line: Span<UInt8>, at index: Int) -> KnownShape.Found? {
     guard let parts = shapes[index].line.parts(of: line) else { return nil }
     misfits = 0
-    return KnownShape.Found(parts: parts, showing: shapes[index].line.showing, form: shapes[index].form)
+    return KnownShape.Found(parts: parts, showing: shapes[index].line.showing, shape: index)
   }
+
+  /// The form in which lines of a shape want their pictures; nil for pictures as their origins send them.
+  @inline(__always) func form(of shape: Int) -> WantedRendition? { shapes[shape].form }
 
   /// Learns from a line that no known shape fits.
   mutating func learn(from line: Span<UInt8>, in all: LineShapes) {

@@ -134,7 +134,8 @@ final class ClientSession: TurnTaker, ReplyCarrier {
     place.isBehind = false
     place.writePending()
     if place.hasPostponed { loop.nextTick { [place] in place.deliverPostponed() } }
-    input.lineUp()
+    // Usually the client has only ever been waited for, and nothing has changed.
+    if watch?.interest.rawValue != Interest.read.rawValue || input.isBusy { input.lineUp() }
     closeWhenDone()
   }
 

@@ -29,7 +29,9 @@ final class Clients {
   /// The functions that answer a line.
   struct Requests {
     /// Answers a line of a known shape without parsing it; false where it has to be executed.
-    var answerKnown: (_ line: Span<UInt8>, KnownShape.Found, ReplyPlace) -> Bool = { _, _, _ in false }
+    var answerKnown: (_ line: Span<UInt8>, KnownShape.Found, WantedRendition?, ReplyPlace) -> Bool = { _, _, _, _ in
+      false
+    }
     /// Prepares to answer several lines that stand in these bytes.
     var prepare: (LinesAhead, _ bytes: Span<UInt8>) -> Void = { _, _ in }
     var execute: (ParsedLine, ReplyPlace) -> Void = { _, _ in }

@@ -193,7 +193,11 @@ struct PlainHit {
   let original: CachedImage
   /// What is shown: that picture, or a form of it.
   let image: CachedImage
-  let parts: FetchLine.Parts
+  /// The fields that all answers with the picture share, encoded.
+  let facts: [UInt8]
+  let details: [UInt8]
+  /// The end of the line, or what comes before the bytes that end it.
+  let ending: [UInt8]
   /// Whether the picture's bytes end the line.
   var isInline = false
 }
@@ -244,15 +248,18 @@ final class PlainHits {
       ahead.lines[index].found.tag = tag
       tags.append(tag)
     }
-    memory.prefetch(tags)
+    // One picture asked for again and again is in the nearest memory already.
+    if tags.contains(where: { $0 != tags[0] }) { memory.prefetch(tags) }
   }
 
   /// Answers a line of a known shape; false when it has to go the long way.
-  func answer(_ line: Span<UInt8>, _ found: KnownShape.Found, to client: ReplyPlace) -> Bool {
+  func answer(
+    _ line: Span<UInt8>, _ found: KnownShape.Found, in form: WantedRendition?, to client: ReplyPlace
+  ) -> Bool {
     let now = loop.now
     guard !jobs.isDraining, jobs.isUnknown(found.parts.receipt),
       let image = memory.peekReady(line.extracting(found.parts.url), tag: found.tag, at: now),
-      let hit = hit(image, found.form, found.showing, for: client)
+      let hit = hit(image, form, found.showing, for: client)
     else { return false }
     count += 1
     commands.countCommand()
@@ -272,7 +279,7 @@ final class PlainHits {
     let numbers = FetchLine.Numbers(
       receipt: receipt, age: hit.original.age(at: now), freshFor: hit.original.freshFor(at: now),
       elapsedNanoseconds: nanoseconds)
-    client.write(numbers, id: id, hit.parts)
+    client.write(numbers, id: id, facts: hit.facts, details: hit.details, ending: hit.ending)
     if hit.isInline { client.write(hit.image.payload) }
     if hub.hasSubscribers(to: .jobs) { hub.hit(receipt, url: hit.image.url.text, from: .memory) }
   }
@@ -319,7 +326,7 @@ final class PlainHits {
       guard attach(image, to: client) else { return nil }
     }
     return PlainHit(
-      original: original, image: image, parts: FetchLine.Parts(facts: facts, details: details, ending: ending),
+      original: original, image: image, facts: facts, details: details, ending: ending,
       isInline: showing.delivery == .inline)
   }
 

@@ -6,26 +6,26 @@ import ImgdSystem
 extension ValueFormat where Value == Share {
   /// Bytes, or a percentage of another amount.
   static var share: Self {
-    Self(
-      text: {
-        switch $0 {
-        case .bytes(let bytes): SizeText.text(bytes)
-        case .percent(let percent): "\(percent)%"
-        }
-      }
-    ) { text throws(WrongValue) in
+    Self { text throws(WrongValue) in
       if text.hasSuffix("%") { return .percent(try ValueFormat<Int>.percentage(1...100).parse(text)) }
       guard let bytes = SizeText.bytes(text) else {
         throw WrongValue("is neither a size nor a percentage: write one such as 25M or 25%")
       }
       return .bytes(bytes)
+    } text: {
+      switch $0 {
+      case .bytes(let bytes): SizeText.text(bytes)
+      case .percent(let percent): "\(percent)%"
+      }
     }
   }
 
   /// Bytes or a percentage, which may be zero.
   static var reserve: Self {
-    Self(text: { share.text($0) }) { text throws(WrongValue) in
+    Self { text throws(WrongValue) in
       text == "0%" ? .percent(0) : try share.parse(text)
+    } text: {
+      share.text($0)
     }
   }
 }
@@ -34,19 +34,17 @@ extension ValueFormat where Value == DiskCapacity {
   /// Bytes within limits, or `auto`.
   static func diskCapacity(_ limits: ClosedRange<Int>) -> Self {
     let size = ValueFormat<Int>.size(limits)
-    return Self(
-      text: {
-        switch $0 {
-        case .auto: "auto"
-        case .bytes(let bytes): size.text(bytes)
-        }
-      }
-    ) { text throws(WrongValue) in
+    return Self { text throws(WrongValue) in
       if text == "auto" { return .auto }
       guard SizeText.bytes(text) != nil else {
         throw WrongValue("is neither auto nor a size: write auto, or one such as 2G")
       }
       return .bytes(try size.parse(text))
+    } text: {
+      switch $0 {
+      case .auto: "auto"
+      case .bytes(let bytes): size.text(bytes)
+      }
     }
   }
 }
@@ -55,20 +53,18 @@ extension ValueFormat where Value == DecoderCount {
   /// A count within limits, or `auto`.
   static func decoderCount(_ limits: ClosedRange<Int>) -> Self {
     let count = ValueFormat<Int>.count(limits)
-    return Self(
-      text: {
-        switch $0 {
-        case .auto: "auto"
-        case .count(let number): count.text(number)
-        }
-      }
-    ) { text throws(WrongValue) in
+    return Self { text throws(WrongValue) in
       if text == "auto" { return .auto }
       guard decimalNumber(text.utf8) != nil else {
         throw WrongValue(
           "is neither auto nor a number: write auto, or " + "\(limits.lowerBound) to \(limits.upperBound)")
       }
       return .count(try count.parse(text))
+    } text: {
+      switch $0 {
+      case .auto: "auto"
+      case .count(let number): count.text(number)
+      }
     }
   }
 }
@@ -76,25 +72,29 @@ extension ValueFormat where Value == DecoderCount {
 extension ValueFormat where Value == [String] {
   /// Names of header fields, separated by blanks or commas; they are kept in lower case.
   static var fieldNames: Self {
-    Self(text: { $0.joined(separator: " ") }) { text throws(WrongValue) in
+    Self { text throws(WrongValue) in
       let names = items(of: text).map { $0.lowercased() }
       let marks = "!#$%&'*+-.^_`|~".utf8
       for name in names where !name.utf8.allSatisfy({ isLetterOrDigit($0) || marks.contains($0) }) {
         throw WrongValue("contains '\(shown(name))', which is not a header name")
       }
       return names
+    } text: {
+      $0.joined(separator: " ")
     }
   }
 
   /// Networks as address and prefix length, separated by blanks or commas.
   static var networks: Self {
-    Self(text: { $0.joined(separator: " ") }) { text throws(WrongValue) in
+    Self { text throws(WrongValue) in
       let networks = items(of: text)
       for network in networks where !isNetwork(network) {
         let subject = networks.count == 1 ? "is" : "contains '\(shown(network))', which is"
         throw WrongValue("\(subject) not a network: write address/prefix, such as 10.0.0.0/8 or fd00::/8")
       }
       return networks
+    } text: {
+      $0.joined(separator: " ")
     }
   }
 }
@@ -102,10 +102,12 @@ extension ValueFormat where Value == [String] {
 extension ValueFormat where Value == String? {
   /// `none`, or a proxy as `http://host:port`.
   static var proxy: Self {
-    Self(text: { $0 ?? "none" }) { text throws(WrongValue) in
+    Self { text throws(WrongValue) in
       if text == "none" { return nil }
       guard isProxy(text) else { throw WrongValue("is not a proxy: write none, or http://host:port") }
       return text
+    } text: {
+      $0 ?? "none"
     }
   }
 }
@@ -146,42 +148,50 @@ func isHost(_ text: String) -> Bool {
 extension ValueFormat where Value == String {
   /// The value of a header: printable ASCII.
   static var headerValue: Self {
-    Self(text: { $0 }) { text throws(WrongValue) in
+    Self { text throws(WrongValue) in
       guard text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) else {
         throw WrongValue("is not valid in a header: write only printable ASCII characters")
       }
       return try plain(text, longest: 256)
+    } text: {
+      $0
     }
   }
 
   /// Where a Redis server listens, as `FleetSettings.Server` reads it.
   static var fleetServer: Self {
-    Self(text: { $0 }) { text throws(WrongValue) in
+    Self { text throws(WrongValue) in
       _ = try FleetSettings.Server(text)
       return text
+    } text: {
+      $0
     }
   }
 
   /// Printable ASCII without blanks.
   static func oneWord(longest: Int) -> Self {
-    Self(text: { $0 }) { text throws(WrongValue) in
+    Self { text throws(WrongValue) in
       // In a file a backslash at the end would continue the line.
       guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\\") }) else {
         throw WrongValue("is not one word: write printable ASCII without blanks and backslashes")
       }
       guard text.utf8.count <= longest else { throw WrongValue("is too long: write at most \(longest) bytes") }
       return text
+    } text: {
+      $0
     }
   }
 
   /// The beginning of keys in a server: none of its characters has a special meaning in a pattern.
   static var namespace: Self {
-    Self(text: { $0 }) { text throws(WrongValue) in
+    Self { text throws(WrongValue) in
       let isRight = text.utf8.allSatisfy { isLetterOrDigit($0) || ":_.-".utf8.contains($0) }
       guard isRight, (1...64).contains(text.utf8.count) else {
         throw WrongValue("is not a namespace: write 1 to 64 of A-Z a-z 0-9 : _ . -")
       }
       return text
+    } text: {
+      $0
     }
   }
 }

@@ -1,9 +1,7 @@
-// The variables that systemd sets for a service.
-//
-// Most of them name the process that they are for by its id, yet every program that this process starts would inherit
-// them: a child that believed them would ping a watchdog, or use sockets, that are not its own. So they are read
-// once, before the first thread, and removed. NOTIFY_SOCKET alone stays, because libsystemd looks it up for each
-// message; systemd accepts messages of the main process only (NotifyAccess=main).
+// Most variables that systemd sets for a service name the process that they are for by its id, yet every program that
+// this process starts would inherit them: a child that believed them would ping a watchdog, or use sockets, that are
+// not its own. So they are read once, before the first thread, and removed. NOTIFY_SOCKET alone stays, because
+// libsystemd looks it up for each message; systemd accepts messages of the main process only (NotifyAccess=main).
 
 import CSystemd
 import Glibc

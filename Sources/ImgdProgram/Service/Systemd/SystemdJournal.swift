@@ -64,7 +64,6 @@ package struct SystemdJournal: Sendable {
 /// thread: a journal that reads nothing must not hold up signs of life. Only a limited number of entries wait; the
 /// loss of others is logged when the journal reads again.
 final class JournalWriter {
-  /// How many entries may wait.
   static let limit = 256
 
   private let thread: WorkerThread<SystemdJournal>
@@ -83,7 +82,6 @@ final class JournalWriter {
     thread.submit({ entry.write(to: $0) }, then: { [weak self] in self?.reportLoss() })
   }
 
-  /// Accepts nothing more, and waits until everything is written, but no longer than the limit.
   func finish(within limit: Duration) {
     reportLoss()
     _ = thread.stop(within: limit)

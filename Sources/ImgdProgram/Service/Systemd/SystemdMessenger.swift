@@ -137,9 +137,8 @@ package struct SystemdNotifier {
   /// Sends one message; false when there is no manager to receive it.
   @discardableResult package func send(_ message: SystemdMessage) -> Bool { notify(message.text) }
 
-  /// Gives the memfds of payloads to the manager, which hands them to the next process under a name. Payloads on the
-  /// heap have no memfd. Returns false when not all were sent; how many of them the manager keeps is up to its own
-  /// limit.
+  /// Gives the memfds of payloads to the manager, which hands them to the next process under a name. Those on the
+  /// heap have none. Returns false when not all were sent; the manager keeps as many as its own limit allows.
   package func store(_ payloads: [Payload], named name: String) -> Bool {
     var rest = payloads.compactMap(\.descriptor)[...]
     while !rest.isEmpty {
