@@ -1,2 +1,4 @@
 /// The release of daemon and client.
-package enum Release { package static let version = "0.1.0" }
+package enum Release {
+  package static let version = "0.1.0"
+}
