@@ -81,15 +81,14 @@ package final class MemoryTier {
   /// The image for a request that names a canonical URL, perhaps an identifier, and nothing else, if it is
   /// fresh and so can be shown at once. With an identifier `variant` names its user.
   ///
-  /// Finding one counts as a hit and as a use. A caller that gets nil goes on with the key, and its request is
-  /// counted there.
+  /// What is found goes last from now on; it is counted when it is shown.
   package func readyImage(for url: String, identifier: String?, variant: KeyVariant? = nil, at now: Instant)
     -> CachedImage?
   {
     guard let place = images.place(of: url, identifier: identifier, variant: variant, scope: nil) else { return nil }
     let image = images.image(at: place)
     guard isInForce(image), image.isFresh(at: now), image.isFor(sent: []) else { return nil }
-    use(image, at: place, at: now)
+    touch(image, at: now)
     return image
   }
 
@@ -136,10 +135,17 @@ package final class MemoryTier {
     images.place(of: url, identifier: identifier, variant: variant, scope: nil) != nil
   }
 
-  /// Counts the use of an image that was found without counting one.
+  /// Counts the use of an image that was found without counting one; it may have had to go in the meantime.
   package func noteUse(of image: CachedImage, at now: Instant) {
+    counts.hits += 1
+    touch(image, at: now)
+  }
+
+  /// Lets an image go last that is about to be shown: what is kept with it for that may be more than there is room for.
+  package func touch(_ image: CachedImage, at now: Instant) {
     guard let place = image.place else { return }
-    use(image, at: place, at: now)
+    images.touch(place, image)
+    image.lastAccess = now
   }
 
   /// Counts a look-up that found no usable image.
@@ -147,12 +153,6 @@ package final class MemoryTier {
 
   /// Counts a miss that shares a download with an earlier one.
   package func noteCoalesced() { counts.coalesced += 1 }
-
-  private func use(_ image: CachedImage, at place: Int, at now: Instant) {
-    images.touch(place, image)
-    counts.hits += 1
-    image.lastAccess = now
-  }
 
   /// The most images that one page or one step of a sweep looks at: a prefix that hardly any image has must not
   /// hold up the loop.

@@ -305,6 +305,40 @@ struct PlainHitTests {
     #expect(outcomes == ["memory", "not_cached"])
   }
 
+  @Test(arguments: [false, true], ["", #","http":true"#, #","format":"webp""#])
+  func `a picture whose descriptor makes others go is counted, and stays`(escaped: Bool, more: String) throws {
+    let stage = try CoreStage("Memory.Capacity=200000", "Memory.Preferred=100000", "Disk.Enabled=no")
+    let form = #"{"cmd":"fetch","id":ID,"url":"URL","deliver":"fd"\#(more)}"#
+    let plain = #"{"cmd":"fetch","id":ID,"url":"URL","deliver":"none"\#(more)}"#
+    for number in 0..<200 {
+      stage.origin.plan("/\(number)", .picture(png(1_000), headers: [("Cache-Control", "max-age=100")]))
+    }
+    try warm(stage, "/1", form: form)
+    for _ in 0..<3 { _ = try stage.client.ask(line(plain, stage.base + "/0")) }
+    let memory = stage.core.parts.pictures.memory
+    var number = 2
+    // What a descriptor costs is more than is left.
+    while memory.limits.capacity - memory.usage > 2_000 {
+      _ = try stage.client.ask(line(Self.forms[2], stage.base + "/\(number)"))
+      number += 1
+    }
+    let (hits, evictions) = (memory.counts.hits, memory.counts.evictions)
+    #expect(try stage.client.ask(line(form, stage.base + "/0", escaped: escaped)).outcome == "memory")
+    #expect(memory.counts.evictions > evictions && memory.counts.hits == hits + 1)
+    let again = #"{"cmd":"fetch","id":ID,"url":"URL","deliver":"fd","cache":"only-if-cached"}"#
+    if more.contains("format") { return }
+    #expect(try stage.client.ask(line(again, stage.base + "/0")).outcome == "memory")
+  }
+
+  @Test func `a hit that has to be described first is one hit`() throws {
+    let stage = try stage()
+    try warm(stage, "/a")
+    let before = try stage.stats("memory", "hits")
+    let described = #"{"cmd":"fetch","url":"URL","describe":true,"deliver":"none"}"#
+    #expect(try stage.client.ask(line(described, stage.base + "/a"))["thumbhash"]?.string != nil)
+    #expect(try stage.stats("memory", "hits") == before + 1)
+  }
+
   @Test func `subscribers hear of each hit`() throws {
     let stage = try stage()
     let other = try stage.connect()

@@ -151,6 +151,7 @@ final class ReadyAnswers: FetchPart {
 
   /// Counts and logs a hit in memory; returns how long it took, in nanoseconds.
   private func recordHit(_ request: FetchRequest, of image: CachedImage) -> Int64 {
+    pictures.memory.noteUse(of: image, at: loop.now)
     let elapsed = hits.recordHit()
     FetchLog.hit(request, from: .memory, bytes: image.byteCount, after: elapsed)
     return elapsed
@@ -322,6 +323,7 @@ final class PlainHits {
       ending = FetchLine.inlineEnding
     case .fd, .pixels:
       // Kept first: that may evict pictures, and a client that hears of it would get the descriptor with the event.
+      memory.touch(image, at: loop.now)
       ending = pictures.lentEnding(of: image)
       guard attach(image, to: client) else { return nil }
     }
@@ -334,6 +336,7 @@ final class PlainHits {
   @inline(never) private func details(
     of image: CachedImage, _ original: CachedImage, _ showing: FetchRequest.Showing
   ) -> [UInt8]? {
+    memory.touch(image, at: loop.now)
     let response = showing.http ? pictures.encodedResponse(of: image) : []
     guard showing.describe else { return response }
     return PictureDescription(packed: original.description).map { response + FetchLine.details(of: .description($0)) }
