@@ -18,6 +18,7 @@ final class Core {
     commands = Commands(parts, loop: loop, in: surroundings)
     clients.requests = Clients.Requests(
       answerKnown: { [unowned hits = parts.hits] in hits.answer($0, $1, in: $2, to: $3) },
+      looksAhead: { [unowned hits = parts.hits] in hits.looksAhead },
       prepare: { [unowned hits = parts.hits] in hits.prepare($0, in: $1) },
       execute: { [unowned commands] in commands.execute($0, from: $1) })
     parts.commands.onCommand = surroundings.onActivity

@@ -249,6 +249,7 @@ struct PlainHitTests {
 
   @Test func `lines that arrive together are each answered for themselves`() throws {
     let stage = try stage()
+    stage.core.parts.hits.mostNear = 0
     let paths = ["/a", "/b", "/c", "/missing"]
     for path in paths { _ = try stage.client.ask(line(Self.forms[0], stage.base + path)) }
     for round in 0..<6 {

@@ -166,7 +166,9 @@ final class ClientInput {
     defer { isCutting = false }
     let place = place
     scratch.withBytes(count) { bytes in
-      if !framer.isPaused, ahead.find(in: bytes, { shapes.find($0) }) { requests.prepare(ahead, bytes) }
+      if requests.looksAhead(), !framer.isPaused, ahead.find(in: bytes, { shapes.find($0) }) {
+        requests.prepare(ahead, bytes)
+      }
       framer.feed(bytes) { serve($0, for: place) }
     }
     ahead.forget()

@@ -32,6 +32,8 @@ final class Clients {
     var answerKnown: (_ line: Span<UInt8>, KnownShape.Found, WantedRendition?, ReplyPlace) -> Bool = { _, _, _, _ in
       false
     }
+    /// Whether there are so many pictures that it is worth preparing for several lines.
+    var looksAhead: () -> Bool = { false }
     /// Prepares to answer several lines that stand in these bytes.
     var prepare: (LinesAhead, _ bytes: Span<UInt8>) -> Void = { _, _ in }
     var execute: (ParsedLine, ReplyPlace) -> Void = { _, _ in }

@@ -218,6 +218,8 @@ final class PlainHits {
   private let loop: EventLoop
   private let jobs: FetchJobs
   private let commands: CommandCounter
+  /// What so many pictures need stays near the processor by itself.
+  var mostNear = 512
   private var receipts = ReceiptSource()
   /// The tags of the lines of one read; the room for them is kept.
   private var tags: [UInt32] = []
@@ -237,6 +239,8 @@ final class PlainHits {
     self.jobs = jobs
     self.commands = commands
   }
+
+  var looksAhead: Bool { memory.count > mostNear }
 
   /// Prepares to answer several lines, most of which will be hits.
   func prepare(_ ahead: LinesAhead, in bytes: Span<UInt8>) {
