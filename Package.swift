@@ -246,7 +246,7 @@ let package = Package(
       swiftSettings: testing),
     .testTarget(
       name: "BlackBoxTests",
-      dependencies: ["ImgdClient", "ImgdWire", "ImgdSystem", "ImgdTestSupport"],
+      dependencies: ["ImgdWire", "ImgdSystem", "ImgdTestSupport"],
       swiftSettings: testing),
     .testTarget(
       name: "SystemdTests",

@@ -33,8 +33,8 @@ import Testing
     for (deed, limits) in [
       // So slowly that the turn of one disk hit is over before the next.
       (Deed.hit, (6_540.0, 2_810.0)), (.pathHit, (7_080, 3_070)), (.diskHit, (41_700, 47_500)),
-      (.inlineHit, (9_960, 6_250)), (.sent(.library), (8_090, 4_030)),
-      (.sent(.libraryDescriptor), (9_670, 6_240)), (.sent(.imgctl), (7_070, 3_020)),
+      (.inlineHit, (9_960, 6_250)), (.libraryHit, (8_090, 4_030)),
+      (.libraryDescriptorHit, (9_670, 6_240)), (.sent(.imgctl), (7_070, 3_020)),
       (.sent(.gateway), (9_480, 6_080)),
       // From here on there are so many pictures that they are looked for ahead.
       (.sent(.gatewayForm), (10_450, 7_620)), (.sent(.python), (8_120, 4_670)),
@@ -53,7 +53,7 @@ import Testing
     for (deed, limits) in [
       // While a disk hit is traced, its turn may be over before sixteen are.
       (Deed.hit, (3.05, 0.21)), (.pathHit, (4.05, 0.27)), (.diskHit, (4.2, 1.0)),
-      (.sent(.library), (4.05, 0.27)), (.sent(.gateway), (5.05, 3.3)), (.sent(.gatewayForm), (5.05, 3.3)),
+      (.libraryHit, (4.05, 0.27)), (.sent(.gateway), (5.05, 3.3)), (.sent(.gatewayForm), (5.05, 3.3)),
       (.pixelsHit, (5.05, 3.3)),
       (.connect, (11.8, 0)),
     ] {
@@ -74,7 +74,7 @@ import Testing
     let allocations = try AllocationCount()
     for (deed, limits) in [
       (Deed.hit, (0.01, 0.01)), (.pathHit, (0.01, 0.01)), (.diskHit, (19, 19)),
-      (.sent(.library), (0.01, 0.01)), (.sent(.gateway), (1.05, 1.05)), (.sent(.gatewayForm), (1.05, 1.05)),
+      (.libraryHit, (0.01, 0.01)), (.sent(.gateway), (1.05, 1.05)), (.sent(.gatewayForm), (1.05, 1.05)),
       (.pixelsHit, (1.05, 1.05)),
       (.connect, (8.5, 0)),
     ] {

@@ -100,13 +100,15 @@ final class MeasuredDaemon {
 enum Deed: Hashable {
   /// Typed by hand.
   case hit, pathHit, diskHit, connect
-  /// With a receipt and a deadline.
-  case inlineHit, pixelsHit
+  /// With a receipt and a deadline, as the library for Swift asks.
+  case inlineHit, pixelsHit, libraryHit, libraryDescriptorHit
   /// As an official client asks.
   case sent(RecordedClient)
 
   static let all: [Deed] =
-    [.hit, .pathHit, .diskHit, .connect, .inlineHit, .pixelsHit] + RecordedClient.allCases.map { .sent($0) }
+    [
+      .hit, .pathHit, .diskHit, .connect, .inlineHit, .pixelsHit, .libraryHit, .libraryDescriptorHit,
+    ] + RecordedClient.allCases.map { .sent($0) }
 
   private var name: String { if case .sent(let client) = self { client.rawValue } else { "\(self)" } }
 
@@ -121,6 +123,8 @@ enum Deed: Hashable {
     case .pathHit, .connect: typed("")
     case .inlineHit: written(as: .inline)
     case .pixelsHit: written(as: .pixels)
+    case .libraryHit: written(as: .path)
+    case .libraryDescriptorHit: written(as: .fd)
     case .sent(let client): try RecordedLine(of: client).line
     }
   }

@@ -1,33 +1,21 @@
 import Glibc
-import ImgdClient
 import ImgdTestSupport
 import ImgdWire
 
 /// The programs whose lines are recorded, with what they ask for.
 enum RecordedClient: String, CaseIterable {
-  case library, libraryDescriptor, imgctl, gateway, gatewayForm, python, pythonBytes
+  case imgctl, gateway, gatewayForm, python, pythonBytes
 
   /// Has the program ask a daemon's socket for a URL. There comes no answer, so it waits until `recorded` says that its
   /// line has come.
   fileprivate func ask(_ socket: String, for url: String, until recorded: () -> String?) throws -> String {
     switch self {
-    case .library: return try askLibrary(socket, url, .path, recorded)
-    case .libraryDescriptor: return try askLibrary(socket, url, .bytes, recorded)
     case .imgctl: return try run(BuiltProduct.path(of: "imgctl"), ["--socket", socket, "fetch", url], recorded)
     case .gateway: return try askGateway(socket, url, "", recorded)
     case .gatewayForm: return try askGateway(socket, url, "&width=32&height=32&format=webp", recorded)
     case .python: return try runPython("client.fetch('\(url)')", socket, recorded)
     case .pythonBytes: return try runPython("client.fetch('\(url)', deliver='bytes')", socket, recorded)
     }
-  }
-
-  private func askLibrary(
-    _ socket: String, _ url: String, _ delivery: FetchOptions.Delivery, _ recorded: () -> String?
-  ) throws -> String {
-    let client = Imgd(socket: socket)
-    let fetch = Task { _ = try? await client.fetch(url, FetchOptions(delivery: delivery)) }
-    defer { fetch.cancel() }
-    return try awaitLine(recorded)
   }
 
   private func askGateway(_ socket: String, _ url: String, _ form: String, _ recorded: () -> String?) throws -> String {
