@@ -287,7 +287,7 @@ package final class MemoryTier {
   }
 
   /// Notes with an image where a form of it is, so that it is found without its key.
-  package func note(_ made: CachedImage, as form: String, of image: CachedImage) -> Removal {
+  package func keepPlace(of made: CachedImage, as form: String, with image: CachedImage) -> Removal {
     guard let place = made.place, let digest = made.digest else { return .none }
     let others = image.forms.filter { $0.form != form }.prefix(MadeForm.most - 1)
     image.forms = [MadeForm(form: form, place: place, digest: digest)] + others

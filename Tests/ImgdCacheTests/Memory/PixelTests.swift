@@ -42,7 +42,7 @@ struct PixelTests {
   @Test func `a form is found with its picture for as long as it is there`() {
     let (tier, original, pixels) = tier()
     #expect(tier.form("pixels", of: original) == nil)
-    #expect(tier.note(pixels, as: "pixels", of: original) == .none)
+    #expect(tier.keepPlace(of: pixels, as: "pixels", with: original) == .none)
     #expect(tier.form("pixels", of: original) === pixels && tier.form("other", of: original) == nil)
     _ = tier.remove(pixels.key)
     #expect(tier.form("pixels", of: original) == nil)
@@ -63,7 +63,7 @@ struct PixelTests {
     let before = original.cost
     for (number, form) in forms.enumerated() {
       #expect(tier.add(form, at: at(0)).isStored)
-      for _ in 0..<2 { _ = tier.note(form, as: "\(number)", of: original) }
+      for _ in 0..<2 { _ = tier.keepPlace(of: form, as: "\(number)", with: original) }
     }
     let known = forms.indices.filter { tier.form("\($0)", of: original) === forms[$0] }
     #expect(known == Array(2..<MadeForm.most + 2))
@@ -73,7 +73,7 @@ struct PixelTests {
 
   @Test func `a form that was purged is not found with its picture`() {
     let (tier, original, pixels) = tier()
-    _ = tier.note(pixels, as: "pixels", of: original)
+    _ = tier.keepPlace(of: pixels, as: "pixels", with: original)
     var filter = PurgeFilter()
     filter.host = "h"
     _ = tier.purges.add(filter, isSoft: false, from: .memory, at: at(0))

@@ -215,9 +215,9 @@ final class PictureTiers {
   }
 
   /// Notes with a picture in memory where a form of it is, and prepares the form to be shown at once.
-  func note(_ made: CachedImage, as form: String, of original: CachedImage) {
+  func keepPlace(of made: CachedImage, as form: String, with original: CachedImage) {
     if made.replyPieces == nil { noteEviction(memory.keepReply(ShownPicture.preparedFields(of: made), with: made)) }
-    noteEviction(memory.note(made, as: form, of: original))
+    noteEviction(memory.keepPlace(of: made, as: form, with: original))
   }
 
   // MARK: Keeping

@@ -19,7 +19,7 @@ final class MadePictures {
     guard let original = original(of: look), look.rendition.isNeeded(for: original.facts) else { return .now(nil) }
     let key = original.key.made(of: original.checksum, form: look.rendition.form)
     if let image = inMemory(key, countsAsUse: look.mode.counts) {
-      if let picture = original.picture { pictures.note(image, as: look.rendition.form, of: picture) }
+      if let picture = original.picture { pictures.keepPlace(of: image, as: look.rendition.form, with: picture) }
       return .now(original.delivered(image, from: .memory))
     }
     guard !look.rendition.isPixels else { return .now(nil) }
