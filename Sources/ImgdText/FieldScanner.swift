@@ -155,7 +155,8 @@ private func isTokenByte(_ byte: UInt8) -> Bool {
 /// Looks for an entity tag in the lists of If-None-Match and If-Match (RFC 9110, 8.8.3, 13.1). The part between the
 /// quotes is compared byte for byte. It has no escapes, so that `"\"` is a whole tag, and commas in it mean nothing.
 package struct EntityTag {
-  private let opaque: ArraySlice<UInt8>
+  /// The part between the quotes.
+  package let opaque: ArraySlice<UInt8>
   private let isWeak: Bool
 
   /// Nil for a text that is not one tag.

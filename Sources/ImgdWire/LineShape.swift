@@ -1,15 +1,15 @@
-// A client's lines differ in nothing but their ids, URLs and receipts. So a line of a known shape need not be
-// parsed: its fixed bytes are compared, and between them lie an id, a URL and a receipt.
+// A client's lines differ in nothing but their ids, URLs and receipts, and the entity tags that they have. So a line of
+// a known shape need not be parsed: its fixed bytes are compared, and between them lie these parts.
 //
 //   {"cmd":"fetch","id":7,"url":"http://h/a.png","deliver":"none","receipt":"5d0c9b7e-…"}
 //   └────── front ──────┘ └─┘                  └────────────── back ──────────────────┘
 //
 // A shape is learnt from a line that was parsed. Put another id in the place of its id, another text that needs
-// no escape in the place of its URL, and another UUID in the place of its receipt, and the parser finds the same
-// request with these: nothing else of the line depends on them. A line in which one of them is written in an
-// unusual way fits no shape.
+// no escape in the place of its URL, another UUID in the place of its receipt, and another tag between the quotes of
+// its tag, and the parser finds the same request with these: nothing else of the line depends on them. A line in which
+// one of them is written in an unusual way fits no shape.
 
-/// The line of a fetch without its id, its URL and its receipt.
+/// The line of a fetch without its id, its URL, its receipt and its tag.
 package final class LineShape: Sendable {
   /// Longer shapes are not worth their memory.
   static let longest = 512
@@ -21,18 +21,20 @@ package final class LineShape: Sendable {
     /// The URL without its quotes.
     package internal(set) var url = 0..<0
     package internal(set) var receipt: ReceiptID?
+    /// The entity tag of the version that the client has, without its quotes; empty where it names none.
+    package internal(set) var tag = 0..<0
   }
 
   /// Fixed bytes and what comes after them, on the way from one end of the line to the URL.
   private struct Step: Hashable {
-    enum Part { case id, receipt, url }
+    enum Part { case id, receipt, tag, url }
 
     var fixed = 0..<0
     var part = Part.url
   }
 
   /// The steps in order; those after the one that leads to the URL are unused.
-  private typealias Steps = InlineArray<3, Step>
+  private typealias Steps = InlineArray<4, Step>
 
   private let fixed: [UInt8]
   /// The way from the beginning of the line to the URL, which is the only part that does not show where it ends.
@@ -57,6 +59,13 @@ package final class LineShape: Sendable {
       varying.append((parts.id, .id))
     }
     if fields.present.contains(.receipt) { varying.append((fields.token(.receipt).range, .receipt)) }
+    if !request.headers.isEmpty {
+      // Whether a version is up to date is a question about the picture as its origin sends it.
+      guard request.form.isOriginal, let tag = WrittenTag.place(in: line, fields.token(.headers).range, request)
+      else { return nil }
+      parts.tag = tag
+      varying.append((tag, .tag))
+    }
     varying.sort { $0.place.lowerBound < $1.place.lowerBound }
     var bytes: [UInt8] = []
     var pieces: [Range<Int>] = []
@@ -81,7 +90,7 @@ package final class LineShape: Sendable {
   }
 
   /// The bytes of memory that the shape takes.
-  package var cost: Int { fixed.count + 432 }
+  package var cost: Int { fixed.count + 480 }
 
   /// The varying parts of a line of this shape; nil for any other line.
   package func parts(of line: Span<UInt8>) -> Parts? {
@@ -110,6 +119,11 @@ package final class LineShape: Sendable {
       case .receipt:
         guard unsafe line.readReceipt(start..<start + ReceiptID.textLength, &parts.receipt) else { return nil }
         start += ReceiptID.textLength
+      case .tag:
+        let next = unsafe WrittenTag.end(in: line, from: start)
+        guard next > start else { return nil }
+        parts.tag = start..<next
+        start = next
       }
     }
     back: for index in back.indices {
@@ -126,6 +140,11 @@ package final class LineShape: Sendable {
       case .receipt:
         guard unsafe line.readReceipt(end - ReceiptID.textLength..<end, &parts.receipt) else { return nil }
         end -= ReceiptID.textLength
+      case .tag:
+        let next = unsafe WrittenTag.start(in: line, before: end)
+        guard next < end else { return nil }
+        parts.tag = next..<end
+        end = next
       }
     }
     guard start < end else { return nil }
@@ -201,6 +220,47 @@ extension UnsafeBufferPointer<UInt8> {
 
   @inline(__always) private func half(_ offset: Int) -> UInt32 {
     unsafe UnsafeRawBufferPointer(self).loadUnaligned(fromByteOffset: offset, as: UInt32.self)
+  }
+}
+
+/// The entity tags in which nothing has to be escaped.
+enum WrittenTag {
+  private static let longest = 128
+
+  /// The place of the tag in the headers of a request that names one version in If-None-Match and has no other header.
+  static func place(in line: Span<UInt8>, _ headers: Range<Int>, _ request: FetchRequest) -> Range<Int>? {
+    guard request.headers.count == 1, request.headers[0].name.lowercased() == "if-none-match" else { return nil }
+    let text = line.extracting(headers)
+    // The tag's own quotes are the only ones that are escaped.
+    let quotes = text.indices.dropLast().filter { text[$0] == UInt8(ascii: "\\") }
+    guard quotes.count == 2, quotes.allSatisfy({ text[$0 + 1] == UInt8(ascii: "\"") }) else { return nil }
+    let tag = headers.lowerBound + quotes[0] + 2..<headers.lowerBound + quotes[1]
+    guard 1...longest ~= tag.count else { return nil }
+    var written: [UInt8] = []
+    written.appendBytes(line.extracting(tag))
+    let value = request.headers[0].value
+    let opaque = "\"" + String(decoding: written, as: UTF8.self) + "\""
+    return value == opaque || value == "W/" + opaque ? tag : nil
+  }
+
+  /// The end of the tag that begins at an offset within a line, or before its end.
+  @inline(__always) static func end(in line: UnsafeBufferPointer<UInt8>, from start: Int) -> Int {
+    let limit = min(line.count, start + longest)
+    var index = start
+    while index < limit, unsafe isPart(line[index]) { index += 1 }
+    return index
+  }
+
+  /// The beginning of the tag that ends before an offset within a line.
+  @inline(__always) static func start(in line: UnsafeBufferPointer<UInt8>, before end: Int) -> Int {
+    let limit = max(0, end - longest)
+    var index = end
+    while index > limit, unsafe isPart(line[index - 1]) { index -= 1 }
+    return index
+  }
+
+  @inline(__always) private static func isPart(_ byte: UInt8) -> Bool {
+    byte &- 0x21 < 0x5E && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
   }
 }
 

@@ -18,6 +18,8 @@ struct LineShapeTests {
     { #"{"cmd":"fetch","url":"URL","timeout_ms":30000,"receipt":"RECEIPT","id":\#($0)}"# },
     { #"{"receipt":"RECEIPT","url":"URL","cmd":"fetch","id":\#($0)}"# },
     { #"{"cmd":"fetch","id":\#($0),"url":"URL","receipt":"RECEIPT"}"# },
+    { #"{"cmd":"fetch","id":\#($0),"url":"URL","headers":{"If-None-Match":"\"a-1\""}}"# },
+    { #"{"headers":{"if-none-match" : "W/\"7\"" },"receipt":"RECEIPT","id":\#($0),"cmd":"fetch","url":"URL"}"# },
   ]
   private static let receipt = "5d0c9b7e-2a43-4b57-9a57-2c2e3c9e1b11"
 
@@ -53,6 +55,11 @@ struct LineShapeTests {
     var request = known
     request.url = String(decoding: line[parts.url], as: UTF8.self)
     request.extras.receipt = parts.receipt
+    if let header = request.headers.first {
+      let tag = String(decoding: line[parts.tag], as: UTF8.self)
+      let start = header.value.hasPrefix("W/") ? "W/" : ""
+      request.extras.headers = [RequestHeader(name: header.name, value: start + "\"\(tag)\"")]
+    }
     guard let wanted = parsed(line) else {
       Issue.record("no fetch: \(String(decoding: line, as: UTF8.self))")
       return
@@ -100,6 +107,34 @@ struct LineShapeTests {
       #expect(fit(bytes(form("1"), receipt: receipt), shape) == nil)
       #expect(learn(bytes(form("1"), receipt: receipt)) == nil)
     }
+  }
+
+  @Test(arguments: ["a", "33a64df551425fcc55e4d42a148795d9f25f89d4", "x-!#~", String(repeating: "t", count: 128)])
+  func `a line that is known fits with any other tag`(tag: String) throws {
+    for form in Self.forms where form("").contains("eaders") {
+      let learnt = bytes(form("1"))
+      let shape = try #require(learn(learnt))
+      let line = bytes(form("2").replacing("a-1", with: tag).replacing(#"\"7\""#, with: #"\"\#(tag)\""#))
+      let parts = try #require(fit(line, shape))
+      #expect(String(decoding: line[parts.tag], as: UTF8.self) == tag)
+      expectSame(line, as: try #require(parsed(learnt)?.request), parts)
+    }
+  }
+
+  @Test(arguments: [
+    #"{"If-None-Match":"*"}"#, #"{"If-None-Match":"\"a\", \"b\""}"#, #"{"If-None-Match":"\"\""}"#,
+    #"{"If-None-Match":"a"}"#, #"{"If-None-Match":"\"a\\b\""}"#, #"{"If-None-Match":"\"a\" "}"#,
+    #"{"If-None-Match":"\"\u0061\""}"#, #"{"If-None-Match":"\"\#(String(repeating: "t", count: 129))\""}"#,
+    #"{"If-None-Match":"\"a\"","Accept":"image/png"}"#, #"{"If-Match":"\"a\""}"#, #"{"Accept":"\"a\""}"#,
+    #"{"If-Modified-Since":"Sun, 06 Nov 1994 08:49:37 GMT"}"#,
+  ])
+  func `other headers are of no shape`(headers: String) {
+    #expect(learn(bytes(#"{"cmd":"fetch","url":"URL","headers":\#(headers)}"#)) == nil)
+  }
+
+  @Test func `a condition is of no shape beside a form`() {
+    let line = #"{"cmd":"fetch","url":"URL","format":"webp","headers":{"If-None-Match":"\"a\""}}"#
+    #expect(learn(bytes(line)) == nil)
   }
 
   @Test func `a line without an id fits with any other URL`() throws {

@@ -117,6 +117,12 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
     set { changeExtras { $0.encodedResponse = newValue } }
   }
 
+  /// What a client is told that has the picture; nil until one was.
+  package internal(set) var confirmation: ImageConfirmation? {
+    get { header.extras?.confirmation }
+    set { changeExtras { $0.confirmation = newValue } }
+  }
+
   /// The forms of the picture that were shown last.
   var forms: [MadeForm] {
     get { header.extras?.forms ?? [] }

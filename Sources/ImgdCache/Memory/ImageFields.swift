@@ -1,4 +1,5 @@
 package import ImgdSystem
+internal import ImgdText
 
 /// The fields of an image other than its URL, its header fields and its bytes, which lie behind them.
 ///
@@ -51,6 +52,7 @@ final class ImageExtras {
   var description: [UInt8]
   var lentEnding: [UInt8]?
   var encodedResponse: [UInt8]?
+  var confirmation: ImageConfirmation?
   var forms: [MadeForm] = []
 
   init() { (distinction, vary, tags, redirectTarget, description) = (nil, .none, [], nil, []) }
@@ -70,12 +72,33 @@ final class ImageExtras {
 
   var cost: Int {
     Self.bookkeeping + (distinction?.identifier?.utf8.count ?? 0) + vary.cost + (redirectTarget?.utf8.count ?? 0)
-      + description.count + (lentEnding?.count ?? 0) + (encodedResponse?.count ?? 0)
+      + description.count + (lentEnding?.count ?? 0) + (encodedResponse?.count ?? 0) + (confirmation?.cost ?? 0)
       + forms.reduce(0) { $0 + MadeForm.bookkeeping + $1.form.utf8.count } + tags.reduce(0) { $0 + $1.utf8.count + 16 }
   }
 
   /// A flat charge for the object and for those that it refers to.
   private static let bookkeeping = 80
+}
+
+/// What the daemon answers to a client that has a picture already, encoded.
+package struct ImageConfirmation {
+  /// The picture's own entity tag, without its quotes; empty if there is none.
+  private let tag: [UInt8]
+  package let facts: [UInt8]
+  package let ending: [UInt8]
+
+  package init(of response: StoredResponse, facts: [UInt8], ending: [UInt8]) {
+    // Only a successful answer has a version.
+    let own = 200..<300 ~= response.status ? response.entityTag.flatMap(EntityTag.init) : nil
+    tag = Array(own?.opaque ?? [])
+    self.facts = facts
+    self.ending = ending
+  }
+
+  /// Whether a tag, without its quotes, is the picture's.
+  package func isAbout(_ tag: Span<UInt8>) -> Bool { !tag.isEmpty && sameBytes(self.tag.span, tag) }
+
+  var cost: Int { 3 * 48 + tag.count + facts.count + ending.count }
 }
 
 /// Where the tier has a form of a picture, as long as it has it.

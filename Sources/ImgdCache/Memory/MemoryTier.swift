@@ -286,6 +286,12 @@ package final class MemoryTier {
     return recount(image)
   }
 
+  /// Keeps with an image what a client is told that has it.
+  package func keepConfirmation(_ confirmation: ImageConfirmation, with image: CachedImage) -> Removal {
+    image.confirmation = confirmation
+    return recount(image)
+  }
+
   /// Notes with an image where a form of it is, so that it is found without its key.
   package func keepPlace(of made: CachedImage, as form: String, with image: CachedImage) -> Removal {
     guard let place = made.place, let digest = made.digest else { return .none }

@@ -33,7 +33,7 @@ import Testing
     for (deed, limits) in [
       // So slowly that the turn of one disk hit is over before the next.
       (Deed.hit, (6_540.0, 2_810.0)), (.pathHit, (7_080, 3_070)), (.diskHit, (41_700, 47_500)),
-      (.inlineHit, (9_960, 6_250)), (.libraryHit, (8_090, 4_030)),
+      (.inlineHit, (9_960, 6_250)), (.taggedHit, (7_500, 3_400)), (.libraryHit, (8_090, 4_030)),
       (.libraryDescriptorHit, (9_670, 6_240)), (.sent(.imgctl), (7_070, 3_020)),
       (.sent(.gateway), (9_480, 6_080)),
       // From here on there are so many pictures that they are looked for ahead.

@@ -29,9 +29,9 @@ final class MeasuredDaemon {
     ]
     let body = png(1_000)
     for deed in Deed.all {
+      let tag = deed == .taggedHit ? [("ETag", "\"v1\"")] : []
       for number in 0..<Self.pictures {
-        origin.plan(
-          deed.path(number), .picture(body, headers: [("Cache-Control", "max-age=86400")]))
+        origin.plan(deed.path(number), .picture(body, headers: [("Cache-Control", "max-age=86400")] + tag))
       }
     }
     if findsForms {
@@ -100,6 +100,8 @@ final class MeasuredDaemon {
 enum Deed: Hashable {
   /// Typed by hand.
   case hit, pathHit, diskHit, connect
+  /// By a client that has the picture.
+  case taggedHit
   /// With a receipt and a deadline, as the library for Swift asks.
   case inlineHit, pixelsHit, libraryHit, libraryDescriptorHit
   /// As an official client asks.
@@ -107,7 +109,7 @@ enum Deed: Hashable {
 
   static let all: [Deed] =
     [
-      .hit, .pathHit, .diskHit, .connect, .inlineHit, .pixelsHit, .libraryHit, .libraryDescriptorHit,
+      .hit, .pathHit, .diskHit, .connect, .taggedHit, .inlineHit, .pixelsHit, .libraryHit, .libraryDescriptorHit,
     ] + RecordedClient.allCases.map { .sent($0) }
 
   private var name: String { if case .sent(let client) = self { client.rawValue } else { "\(self)" } }
@@ -121,6 +123,7 @@ enum Deed: Hashable {
     case .hit: typed(#","deliver":"none""#)
     case .diskHit: typed(#","store":"disk""#)
     case .pathHit, .connect: typed("")
+    case .taggedHit: typed(#","headers":{"If-None-Match":"\"v1\""}"#)
     case .inlineHit: written(as: .inline)
     case .pixelsHit: written(as: .pixels)
     case .libraryHit: written(as: .path)

@@ -223,13 +223,17 @@ struct NotModified {
 
   /// Nil where the picture has to be shown.
   init?(_ stored: DeliveredImage, under condition: ClientCondition?, at now: Instant) {
-    let image = stored.image
-    let response = image.response
-    guard let condition, condition.covers(response, receivedAt: image.storedAtWall) else { return nil }
+    guard let condition, condition.covers(stored.image.response, receivedAt: stored.image.storedAtWall) else {
+      return nil
+    }
+    self.init(stored, at: now)
+  }
+
+  init(_ stored: DeliveredImage, at now: Instant) {
     source = stored.source
     isStale = stored.isStale
-    headers = StoredHeaders(response.headers.list.filter { Self.shown.contains($0.name) })
-    age = ShownAge(image, at: now)
+    headers = StoredHeaders(stored.image.response.headers.list.filter { Self.shown.contains($0.name) })
+    age = ShownAge(stored.image, at: now)
     judgedAt = now
   }
 
@@ -256,6 +260,12 @@ extension NotModified {
     recipient.client.write(
       numbers, id: recipient.id.written.span, facts: facts(url: recipient.request.url),
       ending: FetchLine.ending(furtherFields))
+  }
+
+  /// The parts of the line for a fresh picture in memory, with the tag by which clients may know it.
+  func confirmation(of image: CachedImage) -> ImageConfirmation {
+    ImageConfirmation(
+      of: image.response, facts: facts(url: image.url.text), ending: FetchLine.ending(furtherFields))
   }
 
   /// `url` is as the client wrote it.

@@ -234,7 +234,7 @@ final class ClientInput {
     if isLast, isFinishing, case .refused = parsed.outcome {
       return place.refuse(id: .none, receipt: nil, .shuttingDown)
     }
-    if case .request(.fetch(let request)) = parsed.outcome, request.mayBeReady, request.identifier == nil,
+    if case .request(.fetch(let request)) = parsed.outcome, request.mayBeKnown, request.identifier == nil,
       // Where every request is logged, all of them are parsed.
       !Log.isVerbose, shapes.find(line) == nil
     {

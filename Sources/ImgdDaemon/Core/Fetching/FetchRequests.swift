@@ -264,7 +264,9 @@ final class PlainHits {
     let now = loop.now
     guard !jobs.isDraining, jobs.isUnknown(found.parts.receipt),
       let image = memory.peekReady(line.extracting(found.parts.url), tag: found.tag, at: now),
-      let hit = hit(image, form, found.showing, for: client)
+      let hit = found.parts.tag.isEmpty
+        ? hit(image, form, found.showing, for: client)
+        : hit(image, unlessTagged: line.extracting(found.parts.tag), found.showing, for: client)
     else { return false }
     count += 1
     commands.countCommand()
@@ -273,6 +275,18 @@ final class PlainHits {
     latency.record(elapsed)
     answer(hit, id: line.extracting(found.parts.id), receipt: found.parts.receipt, after: elapsed, to: client)
     return true
+  }
+
+  /// The hit for a client that has the version with a tag: it is told so if that is the picture's own.
+  @inline(never) private func hit(
+    _ image: CachedImage, unlessTagged tag: Span<UInt8>, _ showing: FetchRequest.Showing, for client: ReplyPlace
+  ) -> PlainHit? {
+    guard image.vary == .none else { return nil }
+    memory.touch(image, at: loop.now)
+    let confirmation = pictures.confirmation(of: image)
+    guard confirmation.isAbout(tag) else { return hit(image, nil, showing, for: client) }
+    return PlainHit(
+      original: image, image: image, facts: confirmation.facts, details: [], ending: confirmation.ending)
   }
 
   /// Answers a hit that was found either way; the time that it took has been recorded.

@@ -82,7 +82,11 @@ extension FetchRequest {
   var isPlain: Bool { mayBeReady && delivery != .pixels && (!hasExtras || form.isOriginal) }
 
   /// Whether a hit is found by URL, identifier and form alone: it can be answered at once.
-  var mayBeReady: Bool {
+  var mayBeReady: Bool { mayBeKnown && (!hasExtras || headers.isEmpty) }
+
+  /// Whether the same holds but for headers: if they only say which version the client has, a line of this shape need
+  /// not be parsed.
+  var mayBeKnown: Bool {
     wait && !detach && !events && (cache == .default_ || cache == .forceCache || cache == .onlyIfCached)
       && (!hasExtras || extras.leavesHits)
   }
@@ -129,8 +133,8 @@ extension FetchRequest {
 }
 
 extension FetchExtras {
-  /// Whether hits do not depend on these fields: the others are about downloads, and about decoders.
-  fileprivate var leavesHits: Bool { slot == nil && headers.isEmpty && maxBytes == nil }
+  /// Whether hits do not depend on these fields: but for the headers, the others are about downloads and decoders.
+  fileprivate var leavesHits: Bool { slot == nil && maxBytes == nil }
 }
 
 extension Delivery {

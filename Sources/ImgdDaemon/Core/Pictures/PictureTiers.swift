@@ -214,6 +214,14 @@ final class PictureTiers {
     return encoded
   }
 
+  /// What a client that has the picture is told in place of it, which is encoded once and kept with it.
+  func confirmation(of image: CachedImage) -> ImageConfirmation {
+    if let known = image.confirmation { return known }
+    let confirmation = NotModified(DeliveredImage(image: image, source: .memory), at: loop.now).confirmation(of: image)
+    noteEviction(memory.keepConfirmation(confirmation, with: image))
+    return confirmation
+  }
+
   /// Notes with a picture in memory where a form of it is, and prepares the form to be shown at once.
   func keepPlace(of made: CachedImage, as form: String, with original: CachedImage) {
     if made.replyPieces == nil { noteEviction(memory.keepReply(ShownPicture.preparedFields(of: made), with: made)) }
