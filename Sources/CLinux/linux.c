@@ -60,6 +60,12 @@ int linux_epoll_remove(int epoll, int fd) {
   return epoll_ctl(epoll, EPOLL_CTL_DEL, fd, NULL);
 }
 
+int linux_wait(int fd, uint32_t interest, int64_t timeout_ns) {
+  struct pollfd wanted = {.fd = fd, .events = (interest & LINUX_READ ? POLLIN : 0) | (interest & LINUX_WRITE ? POLLOUT : 0)};
+  struct timespec limit = {.tv_sec = timeout_ns / 1000000000, .tv_nsec = timeout_ns % 1000000000};
+  return ppoll(&wanted, 1, timeout_ns < 0 ? NULL : &limit, NULL);
+}
+
 int linux_epoll_wait(int epoll, struct linux_ready *ready, int capacity, int64_t timeout_ns) {
   struct epoll_event events[256];
   if (capacity > 256) capacity = 256;

@@ -7,6 +7,8 @@ import Synchronization
 final class ClientThread: Sendable {
   enum Order: Sendable {
     case begin(Call)
+    /// A fetch that was sent on the short way, and is not answered yet.
+    case goOn(Call, ShortWay.Connection, ShortWay.Attempt)
     case cancel(Call)
     case subscribe(Int, Set<EventTopic>, Feed<DaemonEvent>, @Sendable (Result<Void, any Error>) -> Void)
     case unsubscribe(Int)
@@ -21,6 +23,9 @@ final class ClientThread: Sendable {
 
   private let socket: String?
   private let state = Locked<State>(.new)
+  private let shortWay = ShortWay()
+  /// How many calls are under way at the thread.
+  private let underWay = Atomic(0)
 
   init(socket: String?) { self.socket = socket }
 
@@ -44,8 +49,22 @@ final class ClientThread: Sendable {
     }
   }
 
+  /// Tries to have a fetch answered while its task waits, if the task is the only one.
+  func answerAtOnce(_ call: Call) -> ShortWay.Outcome {
+    guard underWay.load(ordering: .relaxed) == 0, case .fetch(let fetch) = call.request, fetch.mayTakeShortWay else {
+      return .unanswered(wasSent: false)
+    }
+    return shortWay.answer(fetch, path: { Self.path(named: socket) })
+  }
+
+  /// Counts a call that waits at the thread, from here to `noteEnd`.
+  func noteBeginning() { underWay.wrappingAdd(1, ordering: .relaxed) }
+
+  func noteEnd() { underWay.wrappingSubtract(1, ordering: .relaxed) }
+
   /// Ends all that is under way, and the thread; `closed` is called when no connection is left.
   func close(_ closed: @escaping @Sendable () -> Void) {
+    shortWay.close()
     let isRunning = state.withLock { state in
       defer { state = .closed }
       guard case .running(_, let mailbox) = state else { return false }
@@ -56,12 +75,15 @@ final class ClientThread: Sendable {
   }
 
   private static func start(socket: String?) throws(SystemFailure) -> (LoopThread, Mailbox<Order>) {
-    // Looked for at each connection: the user's own daemon may have been started since.
-    let path = { @Sendable in SocketSearch.path(named: socket, environment: ProcessEnvironment.all) }
-    return try LoopThread.start(name: "imgd-client") { loop throws(SystemFailure) in
-      let connections = ClientConnections(on: loop, path: path)
+    try LoopThread.start(name: "imgd-client") { loop throws(SystemFailure) in
+      let connections = ClientConnections(on: loop) { path(named: socket) }
       return try loop.makeMailbox { connections.carryOut($0) }
     }
+  }
+
+  /// Looked for at each connection: the user's own daemon may have been started since.
+  private static func path(named socket: String?) -> String {
+    SocketSearch.path(named: socket, environment: ProcessEnvironment.all)
   }
 }
 
@@ -70,6 +92,8 @@ private final class ClientConnections {
   private let loop: EventLoop
   private let path: () -> String
   private let channel: RequestChannel
+  /// Those of fetches that came on the short way, by the ids of their calls.
+  private var furtherChannels: [Int: RequestChannel] = [:]
   /// The requests that have no answer yet, by the ids of their calls.
   private var underWay: [Int: DaemonCall] = [:]
   private var subscriptions: [Int: Subscription] = [:]
@@ -84,6 +108,7 @@ private final class ClientConnections {
   func carryOut(_ order: ClientThread.Order) {
     switch order {
     case .begin(let call): begin(call)
+    case .goOn(let call, let connection, let attempt): goOn(with: call, over: connection, attempt)
     case .cancel(let call): underWay.removeValue(forKey: call.id)?.cancel()
     case .subscribe(let number, let topics, let feed, let begun):
       subscriptions[number] = Subscription(to: topics, on: loop, path: path(), feed: feed, begun: begun)
@@ -91,6 +116,7 @@ private final class ClientConnections {
     case .close(let closed):
       isClosed = true
       channel.close()
+      for channel in furtherChannels.values { channel.close() }
       for subscription in subscriptions.values { subscription.close(ConnectionError.clientClosed) }
       subscriptions = [:]
       loop.stop()
@@ -101,15 +127,29 @@ private final class ClientConnections {
   /// Sends a request, as soon as few enough are under way.
   private func begin(_ call: Call) {
     guard !call.hasEnded else { return }
+    channel.begin(request(of: call))
+  }
+
+  /// Waits for the answer to a fetch over the connection on which it was sent.
+  private func goOn(with call: Call, over connection: ShortWay.Connection, _ attempt: ShortWay.Attempt) {
+    guard !call.hasEnded else { return }
+    let further = RequestChannel(on: loop, path: path)
+    furtherChannels[call.id] = further
+    further.goOn(with: request(of: call), id: attempt.id, receipt: attempt.receipt, over: connection.lines)
+  }
+
+  private func request(of call: Call) -> DaemonCall {
     let request = DaemonCall(
       call.request, isRepeatable: call.isRepeatable, onEvent: { call.passOn($0) },
       { [unowned self] in finish(call, $0) })
     underWay[call.id] = request
-    channel.begin(request)
+    return request
   }
 
   private func finish(_ call: Call, _ outcome: DaemonCall.Outcome) {
     underWay[call.id] = nil
+    // It is what has called this.
+    if let further = furtherChannels.removeValue(forKey: call.id) { loop.atTickEnd { further.close() } }
     // Nothing is mapped for a request that was cancelled.
     guard !call.hasEnded else { return }
     call.finish(Result { try answer(outcome) })
@@ -117,15 +157,7 @@ private final class ClientConnections {
 
   private func answer(_ outcome: DaemonCall.Outcome) throws -> Answer {
     switch outcome {
-    case .success(let answer):
-      guard answer.reply.succeeded == true else { throw ImgdError(answer.reply) }
-      var memory: PictureMemory?
-      if let description = answer.reply.objects("fds")?.first {
-        do throws(ConnectionProblem) {
-          memory = try PictureMemory(description, answer.takeDescriptor(), from: channel.socketPath)
-        } catch { throw ConnectionError(error) }
-      }
-      return Answer(reply: answer.reply, memory: memory)
+    case .success(let answer): return try Answer(answer, from: channel.socketPath)
     case .failure(let problem): throw isClosed ? ConnectionError.clientClosed : ConnectionError(problem)
     }
   }
@@ -135,6 +167,18 @@ private final class ClientConnections {
 struct Answer: Sendable {
   let reply: Reply
   let memory: PictureMemory?
+
+  /// Throws the daemon's error.
+  init(_ answer: DaemonAnswer, from path: String) throws {
+    reply = answer.reply
+    guard reply.succeeded == true else { throw ImgdError(reply) }
+    let description = reply.objects("fds")?.first
+    do throws(ConnectionProblem) {
+      memory = try description.map { (description) throws(ConnectionProblem) in
+        try PictureMemory(description, answer.takeDescriptor(), from: path)
+      }
+    } catch { throw ConnectionError(error) }
+  }
 }
 
 /// One request on its way: made by any thread, carried out by the client's own.
@@ -171,6 +215,9 @@ final class Call: Sendable {
     self.isRepeatable = isRepeatable
     self.onEvent = onEvent
   }
+
+  /// The same call after it was sent once already.
+  var again: Call { Call(request, id: id, isRepeatable: false, onEvent: onEvent) }
 
   static func nextID() -> Int { lastID.wrappingAdd(1, ordering: .relaxed).newValue }
 

@@ -25,7 +25,9 @@ public final class Imgd: Sendable {
   /// Delivers a picture from the cache or from its origin.
   ///
   /// Cancelling the task cancels the fetch, and its download if nobody else waits for that.
-  public func fetch(_ url: String, _ options: FetchOptions = FetchOptions()) async throws -> Picture {
+  public nonisolated(nonsending) func fetch(_ url: String, _ options: FetchOptions = FetchOptions()) async throws
+    -> Picture
+  {
     Picture(try await answer(to: Call(.fetch(options.request(for: url)))))
   }
 
@@ -112,10 +114,15 @@ public final class Imgd: Sendable {
 
   // MARK: Calls
 
-  /// Hands a request to the thread; the handler is called once.
-  func begin(_ call: Call, then handler: @escaping Call.Handler) {
-    guard call.expect(handler) else { return }
-    if let error = thread.post(.begin(call)) { call.finish(.failure(error)) }
+  /// Hands a request to the thread, unless it is one that was sent already; the handler is called once.
+  func begin(_ call: Call, by order: ClientThread.Order? = nil, then handler: @escaping Call.Handler) {
+    thread.noteBeginning()
+    let end: Call.Handler = { [thread] outcome in
+      thread.noteEnd()
+      handler(outcome)
+    }
+    guard call.expect(end) else { return }
+    if let error = thread.post(order ?? .begin(call)) { call.finish(.failure(error)) }
   }
 
   /// Ends a call at once, and has the daemon cancel it.
@@ -124,10 +131,20 @@ public final class Imgd: Sendable {
     _ = thread.post(.cancel(call))
   }
 
-  private func answer(to call: Call) async throws -> Answer {
-    try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { continuation in begin(call) { continuation.resume(with: $0) } }
-    } onCancel: {
+  // Where the caller is: to go to another thread and back takes longer than a hit.
+  private nonisolated(nonsending) func answer(to first: Call) async throws -> Answer {
+    try Task.checkCancellation()
+    var (call, order) = (first, ClientThread.Order?.none)
+    switch thread.answerAtOnce(call) {
+    case .answered(let answer, let path): return try Answer(answer, from: path)
+    case .underWay(let connection, let attempt): order = .goOn(call, connection, attempt)
+    case .unanswered(let wasSent): if wasSent { call = call.again }
+    }
+    return try await withTaskCancellationHandler { [call, order] in
+      try await withCheckedThrowingContinuation { continuation in
+        begin(call, by: order) { continuation.resume(with: $0) }
+      }
+    } onCancel: { [call] in
       cancel(call)
     }
   }

@@ -63,6 +63,20 @@ package final class RequestChannel {
     }
   }
 
+  /// Waits for the answer to a fetch that was sent elsewhere over a connection, which is the channel's first one now.
+  package func goOn(with call: DaemonCall, id: Int, receipt: ReceiptID, over connection: ControlConnection) {
+    call.enter(self, on: loop, within: nil)
+    call.receipt = receipt
+    lastID = id
+    underWay[id] = call
+    connectedPath = connection.path
+    do throws(ConnectionProblem) { self.connection = try watch(connection) } catch {
+      underWay[id] = nil
+      return fail(call, error)
+    }
+    self.connection?.exchange()
+  }
+
   /// Ends the connection, and all requests as if the daemon had ended it.
   package func close() {
     connection.take()?.close()
@@ -99,11 +113,15 @@ package final class RequestChannel {
   private func openConnection() throws(ConnectionProblem) -> WatchedConnection {
     if let connection { return connection }
     connectedPath = path()
-    let made = try WatchedConnection(
-      path: connectedPath, on: loop, onLine: { [channel = Unowned(self)] in channel.object.receive($0) },
-      onEnd: { [channel = Unowned(self)] in channel.object.lose($0) })
+    let made = try watch(ControlConnection(path: connectedPath))
     connection = made
     return made
+  }
+
+  private func watch(_ connection: ControlConnection) throws(ConnectionProblem) -> WatchedConnection {
+    try WatchedConnection(
+      connection, on: loop, onLine: { [channel = Unowned(self)] in channel.object.receive($0) },
+      onEnd: { [channel = Unowned(self)] in channel.object.lose($0) })
   }
 
   // MARK: Answers
@@ -175,7 +193,7 @@ package final class DaemonCall {
   /// The channel that carries the call, until the call has ended.
   private var channel: Unowned<RequestChannel>?
   /// The receipt of a fetch as it was sent last; nil before that.
-  private var receipt: ReceiptID?
+  fileprivate(set) var receipt: ReceiptID?
   private var isRepeat = false
   /// Fires when the daemon's time is over.
   private var alarm: Timer?
@@ -260,7 +278,7 @@ package final class DaemonAnswer {
   package let reply: Reply
   private var descriptor: FileDescriptor?
 
-  init(_ reply: Reply, _ descriptor: consuming FileDescriptor?) {
+  package init(_ reply: Reply, _ descriptor: consuming FileDescriptor?) {
     self.reply = reply
     self.descriptor = descriptor
   }

@@ -18,6 +18,8 @@ int linux_epoll_create(void);
 int linux_epoll_add(int epoll, int fd, uint32_t interest, uint64_t token);
 int linux_epoll_modify(int epoll, int fd, uint32_t interest, uint64_t token);
 int linux_epoll_remove(int epoll, int fd);
+// Waits at most timeout_ns (negative: for ever) for LINUX_READ or LINUX_WRITE; like poll.
+int linux_wait(int fd, uint32_t interest, int64_t timeout_ns);
 // Waits at most timeout_ns (negative: for ever) and fills ready with at most capacity items.
 int linux_epoll_wait(int epoll, struct linux_ready *ready, int capacity, int64_t timeout_ns);
 

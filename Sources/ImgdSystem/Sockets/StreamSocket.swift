@@ -137,10 +137,10 @@ package struct ClientSocket: ~Copyable {
 
   /// Waits until there is something to read, or, if wanted, room to write; false when the deadline passes first.
   package func wait(forRoom: Bool, until deadline: Instant?) throws(SystemFailure) -> Bool {
-    var interest = pollfd(fd: stream.descriptor.number, events: Int16(POLLIN | (forRoom ? POLLOUT : 0)), revents: 0)
+    let interest = UInt32(forRoom ? LINUX_READ | LINUX_WRITE : LINUX_READ)
     while true {
-      let timeout = deadline.map { max(0, ($0 - .current).milliseconds + 1) }
-      let ready = unsafe poll(&interest, 1, timeout.map { CInt(clamping: $0) } ?? -1)
+      let limit = deadline.map { max(0, ($0 - .current).nanoseconds) } ?? -1
+      let ready = linux_wait(stream.descriptor.number, interest, limit)
       if ready > 0 { return true }
       guard ready == 0 || errno == EINTR else { throw SystemFailure("poll") }
       if let deadline, Instant.current >= deadline { return false }

@@ -2,7 +2,7 @@ import Glibc
 import ImgdSystem
 import ImgdTestSupport
 
-/// A program in the daemon's place that does what no daemon would, to one connection after the other.
+/// A program in the daemon's place that does what no daemon would; each connection has a thread of its own.
 final class ScriptedDaemon: Sendable {
   enum Answer {
     case line(String)
@@ -23,11 +23,16 @@ final class ScriptedDaemon: Sendable {
     self.listener = listener
     thread = try ImgdSystem.Thread(name: "scripted daemon") {
       var count = 0
+      var servants: [ImgdSystem.Thread] = []
       while case let connection = accept(listener, nil, nil), connection >= 0 {
         count += 1
-        Self.serve(connection) { [count] in script(count, $0) }
-        close(connection)
+        let servant = try? ImgdSystem.Thread(name: "scripted daemon") { [count] in
+          Self.serve(connection) { script(count, $0) }
+          close(connection)
+        }
+        servants += servant.map { [$0] } ?? []
       }
+      for servant in servants { servant.join() }
     }
   }
 
