@@ -28,79 +28,58 @@ public struct Picture: Sendable {
   }
 
   /// The URL as it was asked for.
-  public let url: String
+  public var url: String { reply.text("url") ?? "" }
   /// Where the picture came from.
-  public let source: Source
+  public var source: Source { Source(reply.text("source") ?? "") }
   /// The handle of the fetch.
-  public let receipt: Receipt?
+  public var receipt: Receipt? { reply.text("receipt").flatMap { Receipt($0) } }
   /// The format, recognised by the bytes: `jpeg`, for example.
-  public let format: String
+  public var format: String { reply.text("format") ?? "" }
   /// The media type of that format: `image/jpeg`, for example.
-  public let type: String
+  public var type: String { reply.text("type") ?? "" }
   /// The size as it is delivered.
-  public let width: Int
-  public let height: Int
+  public var width: Int { reply.number("width") ?? 0 }
+  public var height: Int { reply.number("height") ?? 0 }
   /// How many frames it has; with pixels, how many the decoded picture had.
-  public let frames: Int
+  public var frames: Int { reply.number("frames") ?? 1 }
   /// 2 to 8, the Exif orientation, if the picture has to be turned or mirrored to be upright.
-  public let orientation: Int?
+  public var orientation: Int? { reply.number("orientation") }
   /// The size in bytes as it is delivered.
-  public let byteCount: Int
+  public var byteCount: Int { reply.number("bytes") ?? 0 }
   /// The file, with `delivery` `path`. It stays for at least half a minute, and never changes.
-  public let path: String?
+  public var path: String? { reply.text("path") }
   /// The reason why there is no path although one was asked for.
-  public let pathNote: String?
+  public var pathNote: String? { reply.text("deliver_note") }
   /// The bytes or pixels, with `delivery` `bytes` or `pixels`.
   public let memory: PictureMemory?
   /// The last URL, if the origin redirected.
-  public let finalURL: String?
+  public var finalURL: String? { reply.text("final_url") }
   /// Whether the program already has the picture, by the condition in its `headers`: then only the URL, the source and
   /// the ages are here.
-  public let isNotModified: Bool
+  public var isNotModified: Bool { reply.flag("not_modified") ?? false }
   /// Whether the picture is no longer fresh.
-  public let isStale: Bool
+  public var isStale: Bool { reply.flag("stale") ?? false }
   /// Whether the fetch joined a download that another one had begun.
-  public let isCoalesced: Bool
+  public var isCoalesced: Bool { reply.flag("coalesced") ?? false }
   /// The time since the origin sent or confirmed the picture.
-  public let age: Duration?
+  public var age: Duration? { reply.number("age").map { .seconds($0) } }
   /// The time for which the picture still counts as fresh.
-  public let freshFor: Duration?
+  public var freshFor: Duration? { reply.number("fresh_for").map { .seconds($0) } }
   /// How long the fetch took.
-  public let elapsed: Duration
+  public var elapsed: Duration { .milliseconds(min(max(reply.fraction("elapsed_ms") ?? 0, 0), 1e12)) }
   /// What can stand for the picture, with `describe`.
-  public let placeholder: Placeholder?
+  public var placeholder: Placeholder? { Placeholder(reply) }
   /// The reason why there is no placeholder although one was asked for.
-  public let placeholderNote: String?
+  public var placeholderNote: String? { reply.text("describe_note") }
+  /// The answer, of which most programs read little.
   private let reply: Reply
 
   /// The whole answer as JSON text.
   public var json: String { reply.json }
 
   init(_ answer: Answer) {
-    let reply = answer.reply
-    url = reply.text("url") ?? ""
-    source = Source(reply.text("source") ?? "")
-    receipt = reply.text("receipt").flatMap { Receipt($0) }
-    format = reply.text("format") ?? ""
-    type = reply.text("type") ?? ""
-    width = reply.number("width") ?? 0
-    height = reply.number("height") ?? 0
-    frames = reply.number("frames") ?? 1
-    orientation = reply.number("orientation")
-    byteCount = reply.number("bytes") ?? 0
-    path = reply.text("path")
-    pathNote = reply.text("deliver_note")
+    reply = answer.reply
     memory = answer.memory
-    finalURL = reply.text("final_url")
-    isNotModified = reply.flag("not_modified") ?? false
-    isStale = reply.flag("stale") ?? false
-    isCoalesced = reply.flag("coalesced") ?? false
-    age = reply.number("age").map { .seconds($0) }
-    freshFor = reply.number("fresh_for").map { .seconds($0) }
-    elapsed = .milliseconds(min(max(reply.fraction("elapsed_ms") ?? 0, 0), 1e12))
-    placeholder = Placeholder(reply)
-    placeholderNote = reply.text("describe_note")
-    self.reply = reply
   }
 }
 
