@@ -17,7 +17,8 @@ static const unsigned suspending = MHD_ALLOW_SUSPEND_RESUME & ~(unsigned)MHD_USE
 // and are refused.
 static const char known_layout[] = "0.9.75";
 
-struct MHD_Daemon *http_start(const struct http_callbacks *callbacks, unsigned connections, unsigned seconds) {
+struct MHD_Daemon *http_start(
+  const struct http_callbacks *callbacks, int listening, unsigned connections, unsigned seconds) {
   if (strverscmp(MHD_get_version(), known_layout) < 0) {
     errno = EOPNOTSUPP;
     return NULL;
@@ -26,8 +27,9 @@ struct MHD_Daemon *http_start(const struct http_callbacks *callbacks, unsigned c
   // Some failures have no number of the system.
   errno = ENOMEM;
   return MHD_start_daemon(
-    MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_USE_TURBO | suspending, 0, NULL, NULL,
+    MHD_USE_EPOLL | MHD_USE_TURBO | suspending, 0, NULL, NULL,
     callbacks->on_request, context,
+    MHD_OPTION_LISTEN_SOCKET, listening,
     MHD_OPTION_NOTIFY_CONNECTION, callbacks->on_connection, context,
     MHD_OPTION_URI_LOG_CALLBACK, callbacks->on_target, context,
     MHD_OPTION_NOTIFY_COMPLETED, callbacks->on_completed, context,
@@ -41,6 +43,8 @@ struct MHD_Daemon *http_start(const struct http_callbacks *callbacks, unsigned c
 #endif
     MHD_OPTION_END);
 }
+
+void http_stop_listening(struct MHD_Daemon *daemon) { MHD_quiesce_daemon(daemon); }
 
 int http_epoll(struct MHD_Daemon *daemon) {
   const union MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_EPOLL_FD);

@@ -7,12 +7,15 @@ internal import ImgdSystem
 /// The composition of the gateway.
 final class Gateway {
   private let server: HTTPServer
+  /// Freed after the server, which listens on it.
+  private let listener: HTTPListener
 
   /// Begins to serve; `daemon` names the daemon's socket, and is called for each connection to it.
   init(
     _ configuration: GatewayConfiguration, _ secrets: GatewaySecrets, listening listener: HTTPListener,
     daemon: @escaping () -> String, on loop: EventLoop
   ) throws(SystemFailure) {
+    self.listener = listener
     let link = DaemonLink(on: loop, path: daemon)
     let pictures = PictureHandler(link: link, on: loop, timeout: configuration.timeout)
     let addresses = AddressLimits(maxUnderWay: configuration.maxPerAddress, rate: configuration.rate)
@@ -36,13 +39,16 @@ final class Gateway {
     limits.headTimeout = configuration.idleTimeout
     limits.idleTimeout = configuration.idleTimeout
     limits.closingTimeout = .seconds(8)
-    server = try HTTPServer(on: loop, listening: listener, limits: limits, onRequest: router.route)
+    server = try HTTPServer(on: loop, at: listener.place, limits: limits, onRequest: router.route)
     serving = server
     page.gatherPast()
   }
 
   /// Accepts nothing new, and calls `done` when the answers under way are sent.
-  func close(_ done: @escaping () -> Void) { server.close(done) }
+  func close(_ done: @escaping () -> Void) {
+    server.close(done)
+    listener.close()
+  }
 }
 
 /// The secrets that the configuration names.
@@ -80,7 +86,6 @@ enum GatewayMetrics {
     let single = [
       ("connections", "gauge", "Open connections", server.connections),
       ("connections_accepted_total", "counter", "Connections accepted", server.accepted),
-      ("connections_refused_total", "counter", "Connections refused", server.refused),
       ("malformed_total", "counter", "Requests that were not sound", server.malformed),
       ("left_total", "counter", "Clients that left before they had their answer", server.left),
       ("bytes_sent_total", "counter", "Bytes of pictures in answers", counters.bytesSent),

@@ -10,6 +10,8 @@ internal import ImgdSystem
 @safe final class HTTPEngine {
   /// The most rounds of one tick: what is left waits for the next one.
   private static let mostRounds = 8
+  /// The most runs for clients of whom none came.
+  private static let mostFruitless = 8
 
   let loop: EventLoop
   let limits: HTTPLimits
@@ -22,16 +24,18 @@ internal import ImgdSystem
 
   private var daemon: OpaquePointer?
   private var watch: Watch?
+  /// How often in a row the library was called for a client without accepting one.
+  private var fruitless = 0
   private var deadline: MovingDeadline?
   private var connections: [CInt: HTTPConnection] = [:]
   private var isRunning = false
   private var isDue = false
   private var hasResumed = false
 
-  init(on loop: EventLoop, limits: HTTPLimits, peer: HTTPPeer) throws(SystemFailure) {
+  init(on loop: EventLoop, at place: HTTPPlace, limits: HTTPLimits) throws(SystemFailure) {
     self.loop = loop
     self.limits = limits
-    self.peer = peer
+    peer = place.peer
     departures = DepartureWatch(on: loop)
     // The library sends files by a call whose signal cannot be suppressed in any other way.
     signal(SIGPIPE, SIG_IGN)
@@ -43,26 +47,16 @@ internal import ImgdSystem
     unsafe callbacks.on_target = targetHasCome
     unsafe callbacks.on_completed = requestIsComplete
     let seconds = UInt32(clamping: max(1, limits.idleTimeout.components.seconds))
-    // One more than are accepted, so that the library never has to refuse one.
-    guard let daemon = unsafe http_start(&callbacks, UInt32(clamping: limits.connections + 1), seconds) else {
+    let most = UInt32(clamping: limits.connections)
+    guard let daemon = unsafe http_start(&callbacks, place.number, most, seconds) else {
       throw SystemFailure("MHD_start_daemon", errno: errno)
     }
     unsafe self.daemon = daemon
     deadline = MovingDeadline(on: loop) { [weak self] in self?.runLibrary() }
-    watch = try loop.watch(unsafe http_epoll(daemon), for: .read) { [weak self] _ in self?.runLibrary() }
+    watch = try loop.watch(unsafe http_epoll(daemon), for: .read) { [weak self] _ in self?.runForSockets() }
   }
 
   // MARK: Connections
-
-  /// Takes over a connection; false if memory is short.
-  func add(_ socket: consuming StreamSocket) -> Bool {
-    guard let daemon = unsafe daemon else { return false }
-    // The library asks for an address, but has no use for it.
-    var address = sockaddr()
-    let added = unsafe MHD_add_connection(daemon, socket.release(), &address, socklen_t(MemoryLayout<sockaddr>.size))
-    runSoon()
-    return added == .YES
-  }
 
   /// The connection is kept by its context until it ends.
   fileprivate func begin(_ native: OpaquePointer) -> HTTPConnection {
@@ -77,6 +71,8 @@ internal import ImgdSystem
     connection.libraryCloses()
     connections[connection.socket] = nil
     counters.connections = connections.count
+    // If it listens no more because it had all that it may have, it looks at that when it is run.
+    runSoon()
     onClose()
   }
 
@@ -88,6 +84,17 @@ internal import ImgdSystem
     guard !isRunning, !isDue else { return }
     isDue = true
     loop.atTickEnd { [weak self] in self?.runLibrary() }
+  }
+
+  /// Runs the library because one of its sockets is ready. Without any connection that is the one that it listens on: a
+  /// client whom it cannot accept, for want of descriptors or memory, stays there and would keep the loop busy.
+  private func runForSockets() {
+    let (before, isAlone) = (counters.accepted, connections.isEmpty)
+    runLibrary()
+    fruitless = isAlone && counters.accepted == before ? fruitless + 1 : 0
+    guard fruitless >= Self.mostFruitless else { return }
+    watch?.interest = []
+    loop.schedule(after: .milliseconds(100)) { [weak self] in self?.watch?.interest = .read }
   }
 
   private func runLibrary() {
@@ -116,10 +123,11 @@ internal import ImgdSystem
 
   // MARK: Ending
 
-  /// Closes the connections that have no request handed out, ends streams, and closes every other connection after its
-  /// answer.
+  /// Accepts no more, closes the connections that have no request handed out, ends streams, and closes every other
+  /// connection after its answer.
   func beginClosing() {
     isClosing = true
+    if let daemon = unsafe daemon { unsafe http_stop_listening(daemon) }
     for connection in connections.values { connection.serverCloses() }
   }
 
@@ -127,6 +135,8 @@ internal import ImgdSystem
   func stop() {
     guard let daemon = unsafe daemon else { return }
     isClosing = true
+    // The library would close the socket.
+    unsafe http_stop_listening(daemon)
     for connection in connections.values { connection.request?.abandon() }
     runLibrary()
     departures.forgetAll()

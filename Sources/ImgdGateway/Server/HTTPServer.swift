@@ -2,38 +2,28 @@ package import ImgdSystem
 
 /// An HTTP server for programs of this machine, on a loop of its owner.
 package final class HTTPServer {
-  /// The most connections that one tick accepts.
-  private static let mostAccepted = 64
-
   private let loop: EventLoop
-  private let listener: HTTPListener
   private let engine: HTTPEngine
-  private var listening: Watch?
   private var closing: Timer?
   private var onClosed: (() -> Void)?
 
-  /// Serves until it is closed; each request is handed out once its head is sound and complete.
+  /// Serves until it is closed; each request is handed out once its head is sound and complete. The place has to last
+  /// for as long.
   package init(
-    on loop: EventLoop, listening listener: HTTPListener, limits: HTTPLimits,
-    onRequest: @escaping (any HTTPExchange) -> Void
+    on loop: EventLoop, at place: HTTPPlace, limits: HTTPLimits, onRequest: @escaping (any HTTPExchange) -> Void
   ) throws(SystemFailure) {
     self.loop = loop
-    self.listener = listener
-    engine = try HTTPEngine(on: loop, limits: limits, peer: listener.peer)
+    engine = try HTTPEngine(on: loop, at: place, limits: limits)
     engine.onRequest = onRequest
-    engine.onClose = { [weak self] in self?.connectionHasClosed() }
-    listening = try loop.watch(listener.socket.number, for: .read) { [weak self] _ in self?.accept() }
+    // Not from within the library's call.
+    engine.onClose = { [weak self] in loop.atTickEnd { self?.finishIfAlone() } }
   }
 
   deinit {
-    listening?.cancel()
     closing?.cancel()
     engine.onClose = {}
     engine.stop()
   }
-
-  /// The port of a loopback address; nil for a Unix socket.
-  package var port: Int? { listener.port }
 
   package var counters: HTTPCounters { engine.counters }
 
@@ -41,18 +31,10 @@ package final class HTTPServer {
   /// are not.
   package func close(_ done: @escaping () -> Void = {}) {
     guard onClosed == nil, !engine.isClosing else { return }
-    listening.take()?.cancel()
-    listener.close()
     onClosed = done
     engine.beginClosing()
     closing = loop.schedule(after: engine.limits.closingTimeout) { [weak self] in self?.finish() }
     finishIfAlone()
-  }
-
-  private func connectionHasClosed() {
-    if !engine.isClosing { listening?.interest = .read }
-    // Not from within the library's call.
-    loop.atTickEnd { [weak self] in self?.finishIfAlone() }
   }
 
   private func finishIfAlone() { if engine.isClosing, counters.connections == 0 { finish() } }
@@ -61,34 +43,6 @@ package final class HTTPServer {
     closing.take()?.cancel()
     engine.stop()
     onClosed.take()?()
-  }
-
-  private func accept() {
-    for _ in 0..<Self.mostAccepted {
-      // Until one of them closes; the others wait in the kernel's queue.
-      guard counters.connections < engine.limits.connections else {
-        listening?.interest = []
-        return
-      }
-      switch listener.socket.accept() {
-      case .client(let socket): if !engine.add(socket) { engine.counters.refused += 1 }
-      case .beyondDescriptors(let socket):
-        engine.counters.refused += 1
-        // Closed at once: there is no descriptor to spare for an answer.
-        _ = consume socket
-        listener.socket.restoreReserve()
-        return rest()
-      case .nobody: return
-      case .exhausted: return rest()
-      }
-    }
-  }
-
-  /// Pauses accepting: the process is short of descriptors, or the kernel of memory, and asking again at once would not
-  /// help.
-  private func rest() {
-    listening?.interest = []
-    loop.schedule(after: .milliseconds(100)) { [weak self] in self?.listening?.interest = .read }
   }
 }
 
@@ -112,10 +66,11 @@ package enum HTTPListener {
     }
   }
 
-  package var peer: HTTPPeer {
+  /// For servers, each of which may be on another thread.
+  package var place: HTTPPlace {
     switch self {
-    case .unix: .unix
-    case .loopback: .loopback
+    case .unix(let listener): HTTPPlace(number: listener.number, peer: .unix)
+    case .loopback(let listener): HTTPPlace(number: listener.socket.number, peer: .loopback)
     }
   }
 
@@ -132,12 +87,19 @@ package enum HTTPListener {
     }
   }
 
-  func close() {
+  /// Lets nobody connect any more; to be called when the servers have been told to close.
+  package func close() {
     switch self {
     case .unix(let listener): listener.close()
     case .loopback(let listener): listener.close()
     }
   }
+}
+
+/// A socket that a listener owns.
+package struct HTTPPlace: Sendable {
+  let number: CInt
+  package let peer: HTTPPeer
 }
 
 /// What a server puts up with from its clients.
@@ -160,8 +122,6 @@ package struct HTTPCounters: Equatable {
   /// Connections that are open now.
   package internal(set) var connections = 0
   package internal(set) var accepted = 0
-  /// Connections closed at once, for want of a descriptor or memory.
-  package internal(set) var refused = 0
   /// Requests whose head was sound.
   package internal(set) var requests = 0
   /// Requests whose head was not sound, or did not come whole.
