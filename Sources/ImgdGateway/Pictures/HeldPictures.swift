@@ -68,8 +68,6 @@ final class HeldPictures {
   private var isTold = false
   /// When there was last a picture to hold.
   private var lastUse: Instant
-  /// The tick in which events were last looked for.
-  private var lastHeard: UInt64 = 0
   /// There is no further attempt to subscribe before this.
   private var nextAttempt: Instant
 
@@ -145,13 +143,9 @@ final class HeldPictures {
 
   // MARK: The daemon's word
 
-  /// Reads the events, once a tick. When a purge was answered before a request came, its event has come as well, though
-  /// the loop may reach the request first.
-  private func hearOfPurges() {
-    guard lastHeard != loop.tickCount else { return }
-    lastHeard = loop.tickCount
-    if events?.takeArrived() == false { drop() }
-  }
+  /// Reads the events. When a purge was answered before a request came, its event has come as well, though the loop may
+  /// reach the request first: in the tick in which it has read them before, too.
+  private func hearOfPurges() { if events?.takeArrived() == false { drop() } }
 
   private func listen() {
     guard events == nil, loop.now >= nextAttempt else { return }

@@ -128,6 +128,19 @@ struct HeldPicturesTests {
     #expect(asked == 2)
   }
 
+  @Test func `a purge counts in the tick in which the loop has just read the news`() {
+    _ = stage.ask()
+    let (before, after) = (PlannedExchange(), PlannedExchange())
+    stage.loop.atTickEnd { [stage, subscription] in
+      stage.handler.fetch(PictureRequest(url: "http://h/a"), for: before)
+      stage.daemon.send(
+        #"{"event":"cache","what":"purged","tier":"memory","entries":1,"seq":1}"#, over: subscription)
+      stage.handler.fetch(PictureRequest(url: "http://h/a"), for: after)
+    }
+    stage.loop.settle()
+    #expect(before.status == 200 && after.status == 200 && asked == 2)
+  }
+
   @Test(arguments: [(EventSubscription.mostTaken - 1, 1), (EventSubscription.mostTaken, 2)])
   func `where more is told than is read at once, nothing is held`(events: Int, fetches: Int) {
     _ = stage.ask()
