@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/epoll.h>
 
 // A request with its target, which may be 24 KiB of percent escapes, and the head of its answer. From 32 KiB on the
 // library maps this memory, and what a crowd of clients took goes back to the machine with them.
@@ -49,6 +50,13 @@ void http_stop_listening(struct MHD_Daemon *daemon) { MHD_quiesce_daemon(daemon)
 int http_epoll(struct MHD_Daemon *daemon) {
   const union MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_EPOLL_FD);
   return info ? info->epoll_fd : -1;
+}
+
+// The library knows its listening socket by this pointer. Where it does not listen now, at its limit or in the end,
+// there is nothing to change.
+void http_set_turn(uint64_t daemon, int epoll, int listening, int is_its) {
+  struct epoll_event event = {.events = is_its ? EPOLLIN : 0, .data.u64 = daemon};
+  epoll_ctl(epoll, EPOLL_CTL_MOD, listening, &event);
 }
 
 static int is_layout_known(void) {

@@ -18,6 +18,8 @@ struct http_callbacks {
 // EOPNOTSUPP for a version of the library that is too old to be strict.
 struct MHD_Daemon *http_start(
   const struct http_callbacks *callbacks, int listening, unsigned connections, unsigned seconds);
+// Whether one of several that listen on the same socket accepts its clients; on any thread.
+void http_set_turn(uint64_t daemon, int epoll, int listening, int is_its);
 // Has it leave the listening socket alone, which stays open.
 void http_stop_listening(struct MHD_Daemon *daemon);
 // The descriptor that is readable when there is something to run for.

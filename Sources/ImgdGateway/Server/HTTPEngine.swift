@@ -15,14 +15,17 @@ internal import ImgdSystem
 
   let loop: EventLoop
   let limits: HTTPLimits
-  private let peer: HTTPPeer
+  private let place: HTTPPlace
   let departures: DepartureWatch
   var onRequest: (any HTTPExchange) -> Void = { _ in }
   var onClose: () -> Void = {}
-  var counters = HTTPCounters()
+  let tally: HTTPTally
+  var isAlone: Bool { connections.isEmpty }
   private(set) var isClosing = false
 
   private var daemon: OpaquePointer?
+  /// Its turn to accept, as long as it listens.
+  private var seat: Int?
   private var watch: Watch?
   /// How often in a row the library was called for a client without accepting one.
   private var fruitless = 0
@@ -32,10 +35,11 @@ internal import ImgdSystem
   private var isDue = false
   private var hasResumed = false
 
-  init(on loop: EventLoop, at place: HTTPPlace, limits: HTTPLimits) throws(SystemFailure) {
+  init(on loop: EventLoop, at place: HTTPPlace, limits: HTTPLimits, _ tally: HTTPTally) throws(SystemFailure) {
     self.loop = loop
+    self.tally = tally
     self.limits = limits
-    peer = place.peer
+    self.place = place
     departures = DepartureWatch(on: loop)
     // The library sends files by a call whose signal cannot be suppressed in any other way.
     signal(SIGPIPE, SIG_IGN)
@@ -52,6 +56,7 @@ internal import ImgdSystem
       throw SystemFailure("MHD_start_daemon", errno: errno)
     }
     unsafe self.daemon = daemon
+    seat = place.join(UInt64(UInt(bitPattern: daemon)), epoll: unsafe http_epoll(daemon))
     deadline = MovingDeadline(on: loop) { [weak self] in self?.runLibrary() }
     watch = try loop.watch(unsafe http_epoll(daemon), for: .read) { [weak self] _ in self?.runForSockets() }
   }
@@ -60,17 +65,18 @@ internal import ImgdSystem
 
   /// The connection is kept by its context until it ends.
   fileprivate func begin(_ native: OpaquePointer) -> HTTPConnection {
-    let connection = HTTPConnection(of: self, socket: unsafe http_socket(native), peer: peer)
+    let connection = HTTPConnection(of: self, socket: unsafe http_socket(native), peer: place.peer)
     connections[connection.socket] = connection
-    counters.accepted += 1
-    counters.connections = connections.count
+    tally.accepted.add()
+    if let seat { place.note(1, at: seat) }
     return connection
   }
 
   fileprivate func forget(_ connection: HTTPConnection) {
     connection.libraryCloses()
     connections[connection.socket] = nil
-    counters.connections = connections.count
+    tally.closed.add()
+    if let seat { place.note(-1, at: seat) }
     // If it listens no more because it had all that it may have, it looks at that when it is run.
     runSoon()
     onClose()
@@ -89,9 +95,9 @@ internal import ImgdSystem
   /// Runs the library because one of its sockets is ready. Without any connection that is the one that it listens on: a
   /// client whom it cannot accept, for want of descriptors or memory, stays there and would keep the loop busy.
   private func runForSockets() {
-    let (before, isAlone) = (counters.accepted, connections.isEmpty)
+    let (before, wasAlone) = (tally.accepted.count, isAlone)
     runLibrary()
-    fruitless = isAlone && counters.accepted == before ? fruitless + 1 : 0
+    fruitless = wasAlone && tally.accepted.count == before ? fruitless + 1 : 0
     guard fruitless >= Self.mostFruitless else { return }
     watch?.interest = []
     loop.schedule(after: .milliseconds(100)) { [weak self] in self?.watch?.interest = .read }
@@ -127,16 +133,22 @@ internal import ImgdSystem
   /// connection after its answer.
   func beginClosing() {
     isClosing = true
-    if let daemon = unsafe daemon { unsafe http_stop_listening(daemon) }
+    stopListening()
     for connection in connections.values { connection.serverCloses() }
+  }
+
+  private func stopListening() {
+    guard let daemon = unsafe daemon, let seat = seat.take() else { return }
+    place.leave(seat)
+    unsafe http_stop_listening(daemon)
   }
 
   /// Ends everything at once. The library must have nothing suspended when it is stopped.
   func stop() {
     guard let daemon = unsafe daemon else { return }
     isClosing = true
-    // The library would close the socket.
-    unsafe http_stop_listening(daemon)
+    // Or the library would close the socket.
+    stopListening()
     for connection in connections.values { connection.request?.abandon() }
     runLibrary()
     departures.forgetAll()

@@ -1,4 +1,5 @@
 package import ImgdSystem
+import Synchronization
 
 /// An HTTP server for programs of this machine, on a loop of its owner.
 package final class HTTPServer {
@@ -7,13 +8,13 @@ package final class HTTPServer {
   private var closing: Timer?
   private var onClosed: (() -> Void)?
 
-  /// Serves until it is closed; each request is handed out once its head is sound and complete. The place has to last
-  /// for as long.
+  /// Serves until it is closed; each request is handed out once its head is sound and complete.
   package init(
-    on loop: EventLoop, at place: HTTPPlace, limits: HTTPLimits, onRequest: @escaping (any HTTPExchange) -> Void
+    on loop: EventLoop, at place: HTTPPlace, limits: HTTPLimits, tally: HTTPTally = HTTPTally(),
+    onRequest: @escaping (any HTTPExchange) -> Void
   ) throws(SystemFailure) {
     self.loop = loop
-    engine = try HTTPEngine(on: loop, at: place, limits: limits)
+    engine = try HTTPEngine(on: loop, at: place, limits: limits, tally)
     engine.onRequest = onRequest
     // Not from within the library's call.
     engine.onClose = { [weak self] in loop.atTickEnd { self?.finishIfAlone() } }
@@ -25,7 +26,7 @@ package final class HTTPServer {
     engine.stop()
   }
 
-  package var counters: HTTPCounters { engine.counters }
+  package var counters: HTTPCounters { engine.tally.counters }
 
   /// Accepts no more connections, and calls `done` when the answers under way are sent, or after a while even if they
   /// are not.
@@ -37,7 +38,7 @@ package final class HTTPServer {
     finishIfAlone()
   }
 
-  private func finishIfAlone() { if engine.isClosing, counters.connections == 0 { finish() } }
+  private func finishIfAlone() { if engine.isClosing, engine.isAlone { finish() } }
 
   private func finish() {
     closing.take()?.cancel()
@@ -66,11 +67,13 @@ package enum HTTPListener {
     }
   }
 
-  /// For servers, each of which may be on another thread.
-  package var place: HTTPPlace {
+  /// For all servers of its clients together.
+  package func makePlace() throws(SystemFailure) -> HTTPPlace { try HTTPPlace(at: socket.number, peer: peer) }
+
+  private var peer: HTTPPeer {
     switch self {
-    case .unix(let listener): HTTPPlace(number: listener.number, peer: .unix)
-    case .loopback(let listener): HTTPPlace(number: listener.socket.number, peer: .loopback)
+    case .unix: .unix
+    case .loopback: .loopback
     }
   }
 
@@ -96,12 +99,6 @@ package enum HTTPListener {
   }
 }
 
-/// A socket that a listener owns.
-package struct HTTPPlace: Sendable {
-  let number: CInt
-  package let peer: HTTPPeer
-}
-
 /// What a server puts up with from its clients.
 package struct HTTPLimits {
   /// Connections at one time; further ones wait in the kernel's queue.
@@ -117,22 +114,58 @@ package struct HTTPLimits {
   package init() {}
 }
 
+/// A number that one thread counts, and that any may read.
+final class Tally: Sendable {
+  private let value = Atomic(0)
+
+  var count: Int { value.load(ordering: .relaxed) }
+
+  /// To be called on the thread that counts: of two additions at a time one would be lost.
+  func add(_ amount: Int = 1) { value.store(value.load(ordering: .relaxed) &+ amount, ordering: .relaxed) }
+}
+
 /// What a server has done since it was started.
+package final class HTTPTally: Sendable {
+  let accepted = Tally()
+  let closed = Tally()
+  let requests = Tally()
+  let malformed = Tally()
+  let left = Tally()
+  let answers = (1...5).map { _ in Tally() }
+
+  package init() {}
+
+  func countAnswer(_ status: Int) {
+    let index = status / 100 - 1
+    if answers.indices.contains(index) { answers[index].add() }
+  }
+
+  package var counters: HTTPCounters {
+    let closed = closed.count
+    return HTTPCounters(
+      connections: accepted.count - closed, accepted: accepted.count, requests: requests.count,
+      malformed: malformed.count, left: left.count, answers: answers.map(\.count))
+  }
+}
+
+/// What servers have done, as it was at a moment.
 package struct HTTPCounters: Equatable {
   /// Connections that are open now.
-  package internal(set) var connections = 0
-  package internal(set) var accepted = 0
+  package var connections = 0
+  package var accepted = 0
   /// Requests whose head was sound.
-  package internal(set) var requests = 0
+  package var requests = 0
   /// Requests whose head was not sound, or did not come whole.
-  package internal(set) var malformed = 0
+  package var malformed = 0
   /// Clients that left before they had their answer.
-  package internal(set) var left = 0
+  package var left = 0
   /// Answers by the first digit of their status, from 1 to 5.
-  package internal(set) var answers = [Int](repeating: 0, count: 5)
+  package var answers = [Int](repeating: 0, count: 5)
 
-  mutating func countAnswer(_ status: Int) {
-    let index = status / 100 - 1
-    if answers.indices.contains(index) { answers[index] += 1 }
+  static func + (one: Self, other: Self) -> Self {
+    Self(
+      connections: one.connections + other.connections, accepted: one.accepted + other.accepted,
+      requests: one.requests + other.requests, malformed: one.malformed + other.malformed, left: one.left + other.left,
+      answers: zip(one.answers, other.answers).map { $0 + $1 })
   }
 }

@@ -29,7 +29,7 @@ struct HeldPicturesTests {
     let first = stage.ask()
     let again = stage.ask()
     #expect(asked == 1 && again.answers[0] === first.answers[0])
-    #expect(stage.handler.heldHits == 1)
+    #expect(stage.tally.held.count == 1)
     stage.pass(.milliseconds(999))
     _ = stage.ask(.head)
     #expect(asked == 1)

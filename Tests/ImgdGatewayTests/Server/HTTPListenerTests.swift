@@ -12,14 +12,14 @@ struct HTTPListenerTests {
 
   @Test func anyAddressOfThisMachineAlone() throws {
     let listener = try HTTPListener(address: "127.1.2.3", port: 0)
-    #expect(listener.place.peer == .loopback)
+    #expect(try listener.makePlace().peer == .loopback)
     #expect(listener.port! > 0)
   }
 
   @Test func aPathIsServedUnderALock() throws {
     let directory = TemporaryDirectory()
     let listener = try HTTPListener(path: directory.path + "/http.sock")
-    #expect(listener.place.peer == .unix)
+    #expect(try listener.makePlace().peer == .unix)
     #expect(listener.port == nil)
     #expect(throws: ListenProblem.self) { try HTTPListener(path: directory.path + "/http.sock") }
   }
@@ -27,11 +27,11 @@ struct HTTPListenerTests {
   @Test func aSocketOfTheServiceManager() throws {
     let made = try LoopbackListener(address: "127.0.0.1", port: 0)
     let listener = try HTTPListener(adopting: dup(made.socket.number))
-    #expect(listener.place.peer == .loopback)
+    #expect(try listener.makePlace().peer == .loopback)
     #expect(listener.port == made.port)
     let directory = TemporaryDirectory()
     let unix = try UnixListener(path: directory.path + "/s")
-    #expect(try HTTPListener(adopting: dup(unix.number)).place.peer == .unix)
+    #expect(try HTTPListener(adopting: dup(unix.number)).makePlace().peer == .unix)
   }
 
   @Test func aSocketThatOthersCanReachIsRefused() throws {

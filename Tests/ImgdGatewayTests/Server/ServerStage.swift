@@ -27,7 +27,7 @@ final class ServerStage {
       try peer == .unix
       ? HTTPListener(adopting: listen(at: directory.path + "/http.sock"))
       : HTTPListener(address: "127.0.0.1", port: 0)
-    running = try HTTPServer(on: loop, at: listener.place, limits: limits) { [unowned self] in
+    running = try HTTPServer(on: loop, at: try listener.makePlace(), limits: limits) { [unowned self] in
       exchanges.append($0)
       onRequest($0)
     }
