@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/epoll.h>
 
 // A request with its target, which may be 24 KiB of percent escapes, and the head of its answer. From 32 KiB on the
 // library maps this memory, and what a crowd of clients took goes back to the machine with them.
@@ -17,7 +18,8 @@ static const unsigned suspending = MHD_ALLOW_SUSPEND_RESUME & ~(unsigned)MHD_USE
 // and are refused.
 static const char known_layout[] = "0.9.75";
 
-struct MHD_Daemon *http_start(const struct http_callbacks *callbacks, unsigned connections, unsigned seconds) {
+struct MHD_Daemon *http_start(
+  const struct http_callbacks *callbacks, int listening, unsigned connections, unsigned seconds) {
   if (strverscmp(MHD_get_version(), known_layout) < 0) {
     errno = EOPNOTSUPP;
     return NULL;
@@ -26,8 +28,9 @@ struct MHD_Daemon *http_start(const struct http_callbacks *callbacks, unsigned c
   // Some failures have no number of the system.
   errno = ENOMEM;
   return MHD_start_daemon(
-    MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_USE_TURBO | suspending, 0, NULL, NULL,
+    MHD_USE_EPOLL | MHD_USE_TURBO | suspending, 0, NULL, NULL,
     callbacks->on_request, context,
+    MHD_OPTION_LISTEN_SOCKET, listening,
     MHD_OPTION_NOTIFY_CONNECTION, callbacks->on_connection, context,
     MHD_OPTION_URI_LOG_CALLBACK, callbacks->on_target, context,
     MHD_OPTION_NOTIFY_COMPLETED, callbacks->on_completed, context,
@@ -42,9 +45,18 @@ struct MHD_Daemon *http_start(const struct http_callbacks *callbacks, unsigned c
     MHD_OPTION_END);
 }
 
+void http_stop_listening(struct MHD_Daemon *daemon) { MHD_quiesce_daemon(daemon); }
+
 int http_epoll(struct MHD_Daemon *daemon) {
   const union MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_EPOLL_FD);
   return info ? info->epoll_fd : -1;
+}
+
+// The library knows its listening socket by this pointer. Where it does not listen now, at its limit or in the end,
+// there is nothing to change.
+void http_set_turn(uint64_t daemon, int epoll, int listening, int is_its) {
+  struct epoll_event event = {.events = is_its ? EPOLLIN : 0, .data.u64 = daemon};
+  epoll_ctl(epoll, EPOLL_CTL_MOD, listening, &event);
 }
 
 static int is_layout_known(void) {

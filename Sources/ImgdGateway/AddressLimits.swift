@@ -9,11 +9,42 @@ package import ImgdSystem
 ///
 /// Addresses without a request under way wait to be forgotten, the oldest first. Each is in that queue once: one that
 /// has been used since is put at the end instead.
-package final class AddressLimits {
+///
+/// All threads that serve share one object: how many of them there are changes no limit.
+package final class AddressLimits: Sendable {
+  private let table: Locked<AddressTable>
+
+  /// Requests that were refused.
+  package var refused: Int { table.withLock { $0.refused } }
+  /// Addresses that were forgotten, to make room for others.
+  package var forgotten: Int { table.withLock { $0.forgotten } }
+  /// Addresses that are remembered.
+  package var addresses: Int { table.withLock { $0.clients.count } }
+
+  /// A `rate` of zero stands for any number of requests a second.
+  package init(maxUnderWay: Int, rate: Int, mostAddresses: Int = 10_000) {
+    table = Locked(
+      AddressTable(
+        maxUnderWay: maxUnderWay, mostAddresses: mostAddresses,
+        interval: rate > 0 ? .nanoseconds(max(1, 1_000_000_000 / rate)) : nil))
+  }
+
+  /// Counts a request, until its place is given back.
+  package func begin(_ key: AddressKey, now: Instant) throws(GatewayError) -> AddressPlace {
+    if let refusal = table.withLock({ $0.begin(key, now: now) }) {
+      throw GatewayError(429, "too_many_requests", "\(refusal): try again in a moment", isRetryable: true)
+    }
+    return AddressPlace(of: key, in: self, now: now)
+  }
+
+  fileprivate func giveBack(_ key: AddressKey, began: Instant) { table.withLock { $0.giveBack(key, began: began) } }
+}
+
+private struct AddressTable {
   /// Seconds of requests that may come at once.
   private static let burst = 2
 
-  private struct Client {
+  struct Client {
     var underWay = 0
     var fullAt: Instant
     var lastUse: Instant
@@ -21,49 +52,43 @@ package final class AddressLimits {
     var queuedAt: Instant?
   }
 
-  private let maxUnderWay: Int
-  private let mostAddresses: Int
+  let maxUnderWay: Int
+  let mostAddresses: Int
   /// The time that one token takes; nil without a limit.
-  private let interval: Duration?
-  private var clients: [AddressKey: Client] = [:]
+  let interval: Duration?
+  var clients: [AddressKey: Client] = [:]
   private var idle = Fifo<AddressKey>()
+  var refused = 0
+  var forgotten = 0
 
-  /// Requests that were refused.
-  package private(set) var refused = 0
-  /// Addresses that were forgotten, to make room for others.
-  package private(set) var forgotten = 0
-  /// Addresses that are remembered.
-  package var addresses: Int { clients.count }
-
-  /// A `rate` of zero stands for any number of requests a second.
-  package init(maxUnderWay: Int, rate: Int, mostAddresses: Int = 10_000) {
+  init(maxUnderWay: Int, mostAddresses: Int, interval: Duration?) {
     self.maxUnderWay = maxUnderWay
     self.mostAddresses = mostAddresses
-    interval = rate > 0 ? .nanoseconds(max(1, 1_000_000_000 / rate)) : nil
+    self.interval = interval
   }
 
-  /// Counts a request, until its place is given back.
-  package func begin(_ key: AddressKey, now: Instant) throws(GatewayError) -> AddressPlace {
+  /// Counts a request; returns why it is refused, or nil.
+  mutating func begin(_ key: AddressKey, now: Instant) -> String? {
     if clients[key] == nil, clients.count >= mostAddresses, !forgetOldest() {
-      throw refusal("there are requests of \(mostAddresses) addresses under way, which is the most")
+      return refusal("there are requests of \(mostAddresses) addresses under way, which is the most")
     }
     var client = clients[key] ?? Client(fullAt: now, lastUse: now)
     guard client.underWay < maxUnderWay else {
-      throw refusal("there are \(maxUnderWay) requests of your address under way, which is the most (MaxPerAddress=)")
+      return refusal("there are \(maxUnderWay) requests of your address under way, which is the most (MaxPerAddress=)")
     }
     if let interval {
       let fullAt = max(client.fullAt, now) + interval
       guard fullAt - now <= .seconds(Self.burst) else {
-        throw refusal("the requests of your address come faster than Rate= allows")
+        return refusal("the requests of your address come faster than Rate= allows")
       }
       client.fullAt = fullAt
     }
     client.underWay += 1
     clients[key] = client
-    return AddressPlace(of: key, in: self, now: now)
+    return nil
   }
 
-  fileprivate func giveBack(_ key: AddressKey, began: Instant) {
+  mutating func giveBack(_ key: AddressKey, began: Instant) {
     guard var client = clients[key] else { return }
     client.underWay -= 1
     client.lastUse = max(client.lastUse, began)
@@ -75,7 +100,7 @@ package final class AddressLimits {
   }
 
   /// Forgets the address that has been idle longest; returns whether there was an idle one.
-  private func forgetOldest() -> Bool {
+  private mutating func forgetOldest() -> Bool {
     while let key = idle.popFirst() {
       guard var client = clients[key] else { continue }
       if client.underWay == 0, client.queuedAt == client.lastUse {
@@ -90,9 +115,9 @@ package final class AddressLimits {
     return false
   }
 
-  private func refusal(_ message: String) -> GatewayError {
+  private mutating func refusal(_ reason: String) -> String {
     refused += 1
-    return GatewayError(429, "too_many_requests", "\(message): try again in a moment", isRetryable: true)
+    return reason
   }
 }
 

@@ -2,42 +2,92 @@
 // its target, admitted, counted for its address, and fetched from the daemon.
 
 import ImgdConnection
+import ImgdProgram
 internal import ImgdSystem
 
-/// The composition of the gateway.
+/// What the threads that serve have in common.
+struct GatewayCommons: Sendable {
+  let configuration: GatewayConfiguration
+  let secrets: GatewaySecrets
+  let place: HTTPPlace
+  /// Names the daemon's socket, for each connection to it.
+  let daemon: @Sendable () -> String
+  let addresses: AddressLimits
+  /// What each of them has done.
+  let tallies: [GatewayTally]
+  private let connections: Int
+
+  init(
+    _ configuration: GatewayConfiguration, _ secrets: GatewaySecrets, at place: HTTPPlace,
+    daemon: @escaping @Sendable () -> String
+  ) {
+    self.configuration = configuration
+    self.secrets = secrets
+    self.place = place
+    self.daemon = daemon
+    addresses = AddressLimits(maxUnderWay: configuration.maxPerAddress, rate: configuration.rate)
+    let workers = configuration.workers ?? max(1, min(4, Processors.count / 2))
+    connections = Self.connections(of: configuration, workers)
+    tallies = (0..<min(workers, connections)).map { _ in GatewayTally() }
+  }
+
+  /// The most connections, of which each may have a picture under way. Three quarters of the descriptors are for these
+  /// and for the pictures that are held.
+  private static func connections(of configuration: GatewayConfiguration, _ workers: Int) -> Int {
+    let room = (Int(OpenFiles.firstReserved) - workers * HeldPictures.most) / 2
+    guard room < configuration.maxConnections else { return configuration.maxConnections }
+    Log.warning(
+      .configuration,
+      "HTTP-Gateway.MaxConnections=\(configuration.maxConnections) is more than there are descriptors for: "
+        + "\(max(room, workers)) are accepted (LimitNOFILE=)")
+    return max(room, workers)
+  }
+
+  /// A worker's part of the connections: one that has all of its own lets the others accept.
+  func connections(of worker: Int) -> Int {
+    connections / tallies.count + (worker < connections % tallies.count ? 1 : 0)
+  }
+
+  var counters: GatewayCounters {
+    tallies.reduce(into: GatewayCounters(limited: addresses.refused)) { sum, tally in
+      sum.server = sum.server + tally.server.counters
+      sum.bytesSent += tally.pictures.bytes.count
+      sum.held += tally.pictures.held.count
+    }
+  }
+}
+
+/// What one thread has done.
+final class GatewayTally: Sendable {
+  let server = HTTPTally()
+  let pictures = PictureTally()
+}
+
+/// The composition of the gateway, once for each thread that serves.
 final class Gateway {
   private let server: HTTPServer
 
-  /// Begins to serve; `daemon` names the daemon's socket, and is called for each connection to it.
-  init(
-    _ configuration: GatewayConfiguration, _ secrets: GatewaySecrets, listening listener: HTTPListener,
-    daemon: @escaping () -> String, on loop: EventLoop
-  ) throws(SystemFailure) {
-    let link = DaemonLink(on: loop, path: daemon)
-    let pictures = PictureHandler(link: link, on: loop, timeout: configuration.timeout)
-    let addresses = AddressLimits(maxUnderWay: configuration.maxPerAddress, rate: configuration.rate)
-    // Set as soon as it serves: it holds the page, which asks for its counters.
-    weak var serving: HTTPServer?
+  /// Begins to serve, as one of the workers.
+  init(_ commons: GatewayCommons, as worker: Int, on loop: EventLoop) throws(SystemFailure) {
+    let (configuration, tally) = (commons.configuration, commons.tallies[worker])
+    let link = DaemonLink(on: loop, path: commons.daemon)
+    let pictures = PictureHandler(link: link, on: loop, timeout: configuration.timeout, tally: tally.pictures)
     let page = PageHandler(
-      link: link, on: loop, access: configuration.page, token: secrets.token, onPurge: { pictures.forgetHeld() },
-      counters: {
-        GatewayCounters(
-          server: serving?.counters ?? HTTPCounters(), bytesSent: pictures.bytesSent, held: pictures.heldHits,
-          limited: addresses.refused)
-      })
+      link: link, on: loop, access: configuration.page, token: commons.secrets.token,
+      onPurge: { pictures.forgetHeld() }, counters: { commons.counters })
     let router = GatewayRouter(
       page: page, pictures: pictures,
       access: PictureAccess(
-        allow: configuration.allow, keys: secrets.keys, presets: configuration.presets,
-        onlyPresets: configuration.onlyPresets), addresses: addresses, trusted: configuration.trustedProxies,
+        allow: configuration.allow, keys: commons.secrets.keys, presets: configuration.presets,
+        onlyPresets: configuration.onlyPresets), addresses: commons.addresses, trusted: configuration.trustedProxies,
       loop: loop)
     var limits = HTTPLimits()
-    limits.connections = configuration.maxConnections
+    limits.connections = commons.connections(of: worker)
     limits.headTimeout = configuration.idleTimeout
     limits.idleTimeout = configuration.idleTimeout
     limits.closingTimeout = .seconds(8)
-    server = try HTTPServer(on: loop, listening: listener, limits: limits, onRequest: router.route)
-    serving = server
+    server = try HTTPServer(
+      on: loop, at: commons.place, limits: limits, tally: tally.server, onRequest: router.route)
     page.gatherPast()
   }
 
@@ -46,7 +96,7 @@ final class Gateway {
 }
 
 /// The secrets that the configuration names.
-struct GatewaySecrets {
+struct GatewaySecrets: Sendable {
   let keys: SigningKeys
   let token: PurgeToken?
 
@@ -57,7 +107,7 @@ struct GatewaySecrets {
   }
 }
 
-/// The numbers that the gateway itself counts, for its metrics.
+/// The numbers that the gateway itself counts, of all its threads, for its metrics.
 package struct GatewayCounters: Equatable {
   package var server = HTTPCounters()
   /// Bytes of pictures in answers.
@@ -80,7 +130,6 @@ enum GatewayMetrics {
     let single = [
       ("connections", "gauge", "Open connections", server.connections),
       ("connections_accepted_total", "counter", "Connections accepted", server.accepted),
-      ("connections_refused_total", "counter", "Connections refused", server.refused),
       ("malformed_total", "counter", "Requests that were not sound", server.malformed),
       ("left_total", "counter", "Clients that left before they had their answer", server.left),
       ("bytes_sent_total", "counter", "Bytes of pictures in answers", counters.bytesSent),

@@ -119,6 +119,30 @@ struct EventLoopTests {
     #expect(gone == nil)
   }
 
+  @Test func `what a closed loop frees may cancel others of its watches and timers`() async {
+    await #expect(processExitsWith: .success) {
+      final class Owner {
+        var watch: Watch?
+        var timer: Timer?
+
+        deinit {
+          watch?.cancel()
+          timer?.cancel()
+        }
+      }
+      let (first, second) = (try SocketPair(), try SocketPair())
+      let loop = try EventLoop()
+      func arrange() throws {
+        let owner = Owner()
+        owner.watch = try loop.watch(second.number, for: .read) { _ in }
+        owner.timer = loop.schedule(after: .seconds(9)) {}
+        _ = try loop.watch(first.number, for: .read) { _ in _ = owner }
+      }
+      try arrange()
+      loop.close()
+    }
+  }
+
   @Test func `a closed loop frees all that it would call, though that holds the loop`() throws {
     final class Owner {
       let loop: EventLoop

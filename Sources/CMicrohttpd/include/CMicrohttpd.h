@@ -13,9 +13,15 @@ struct http_callbacks {
   MHD_RequestCompletedCallback on_completed;
 };
 
-// Starts it without a thread and without a socket to listen on; connections are added. NULL on failure: errno
-// says why, which is EOPNOTSUPP for a version of the library that is too old to be strict.
-struct MHD_Daemon *http_start(const struct http_callbacks *callbacks, unsigned connections, unsigned seconds);
+// Starts it without a thread. It accepts the clients of `listening` itself: only of connections that it has accepted
+// does it know that their socket is no TCP one, and has no options of TCP. NULL on failure: errno says why, which is
+// EOPNOTSUPP for a version of the library that is too old to be strict.
+struct MHD_Daemon *http_start(
+  const struct http_callbacks *callbacks, int listening, unsigned connections, unsigned seconds);
+// Whether one of several that listen on the same socket accepts its clients; on any thread.
+void http_set_turn(uint64_t daemon, int epoll, int listening, int is_its);
+// Has it leave the listening socket alone, which stays open.
+void http_stop_listening(struct MHD_Daemon *daemon);
 // The descriptor that is readable when there is something to run for.
 int http_epoll(struct MHD_Daemon *daemon);
 

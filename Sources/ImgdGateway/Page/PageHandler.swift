@@ -9,7 +9,7 @@ package final class PageHandler {
   private let admission: PageAdmission
   private let onPurge: () -> Void
   private let counters: () -> GatewayCounters
-  private let document = PageDocument.embedded()
+  private lazy var document = PageDocument.embedded()
   private let feed: EventFeed
   private let newest: NewestPictures
 

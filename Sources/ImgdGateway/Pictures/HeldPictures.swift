@@ -23,6 +23,12 @@ final class HeldPictures {
     let varies: Bool
     /// The end of the target.
     let expires: Int?
+
+    /// Takes the line in by words: an array hashes its elements one by one.
+    func hash(into hasher: inout Hasher) {
+      unsafe line.withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
+      hasher.combine(expires)
+    }
   }
 
   /// The place where a picture that is being asked for will be held.
@@ -30,6 +36,18 @@ final class HeldPictures {
     let key: Key
     /// The number of drops before it was asked for.
     let mark: Int
+  }
+
+  private final class Entry {
+    let key: Key
+    let picture: HeldPicture
+    let end: Instant
+
+    init(_ key: Key, _ picture: HeldPicture, end: Instant) {
+      self.key = key
+      self.picture = picture
+      self.end = end
+    }
   }
 
   static let most = 512
@@ -40,9 +58,9 @@ final class HeldPictures {
 
   private let link: DaemonLink
   private let loop: EventLoop
-  private var entries: [Key: (picture: HeldPicture, end: Instant)] = [:]
-  /// The keys in the order in which their entries end.
-  private var inOrder = Fifo<Key>()
+  private var entries: [Key: Entry] = [:]
+  /// The same in the order in which they end.
+  private var inOrder = Fifo<Entry>()
   private var sweep: Timer?
   /// Counts the drops: a picture that was asked for before a drop is not held after it.
   private(set) var mark = 0
@@ -50,8 +68,6 @@ final class HeldPictures {
   private var isTold = false
   /// When there was last a picture to hold.
   private var lastUse: Instant
-  /// The tick in which events were last looked for.
-  private var lastHeard: UInt64 = 0
   /// There is no further attempt to subscribe before this.
   private var nextAttempt: Instant
 
@@ -69,10 +85,10 @@ final class HeldPictures {
 
   /// The picture that answers a request, if it was delivered within the last second.
   func find(_ key: Key, at now: Instant) -> HeldPicture? {
-    guard entries[key] != nil else { return nil }
+    guard let entry = entries[key] else { return nil }
+    let heard = mark
     hearOfPurges()
-    guard let entry = entries[key], now < entry.end else { return nil }
-    return entry.picture
+    return heard == mark && now < entry.end ? entry.picture : nil
   }
 
   /// Holds a picture that other clients may be given as well.
@@ -83,8 +99,9 @@ final class HeldPictures {
     guard isTold else { return listen() }
     removeEnded()
     guard place.mark == mark, entries[place.key] == nil, entries.count < Self.most else { return }
-    entries[place.key] = (picture, loop.now + Self.lifetime)
-    inOrder.append(place.key)
+    let entry = Entry(place.key, picture, end: loop.now + Self.lifetime)
+    entries[place.key] = entry
+    inOrder.append(entry)
     // A sweep that is planned while nothing is held only waits to end the subscription.
     if entries.count == 1 { sweep.take()?.cancel() }
     armSweep()
@@ -102,8 +119,8 @@ final class HeldPictures {
   // MARK: Their end
 
   private func removeEnded() {
-    while let key = inOrder.first, let entry = entries[key], entry.end <= loop.now {
-      entries[key] = nil
+    while let first = inOrder.first, first.end <= loop.now {
+      entries[first.key] = nil
       _ = inOrder.popFirst()
     }
   }
@@ -120,19 +137,15 @@ final class HeldPictures {
 
   /// When the oldest picture ends, or purges need not be reported any more.
   private var nextSweep: Instant? {
-    if let key = inOrder.first, let entry = entries[key] { return entry.end }
+    if let first = inOrder.first { return first.end }
     return events == nil ? nil : lastUse + Self.patience
   }
 
   // MARK: The daemon's word
 
-  /// Reads the events, once a tick. When a purge was answered before a request came, its event has come as well, though
-  /// the loop may reach the request first.
-  private func hearOfPurges() {
-    guard lastHeard != loop.tickCount else { return }
-    lastHeard = loop.tickCount
-    if events?.takeArrived() == false { drop() }
-  }
+  /// Reads the events. When a purge was answered before a request came, its event has come as well, though the loop may
+  /// reach the request first: in the tick in which it has read them before, too.
+  private func hearOfPurges() { if events?.takeArrived() == false { drop() } }
 
   private func listen() {
     guard events == nil, loop.now >= nextAttempt else { return }

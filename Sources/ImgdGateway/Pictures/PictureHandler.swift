@@ -14,17 +14,16 @@ package final class PictureHandler {
   private let timeout: Duration
   private let wallSeconds: () -> Int64
   private let held: HeldPictures
-  /// The bytes of pictures that were handed to the server.
-  package private(set) var bytesSent = 0
-  /// Answers for which the daemon was not asked again.
-  package private(set) var heldHits = 0
+  private let tally: PictureTally
 
   /// `timeout` is what a picture may take; `wallSeconds` is the time in seconds since 1970, for dates.
   package init(
-    link: DaemonLink, on loop: EventLoop, timeout: Duration, wallSeconds: @escaping () -> Int64 = { WallClock.seconds }
+    link: DaemonLink, on loop: EventLoop, timeout: Duration, tally: PictureTally = PictureTally(),
+    wallSeconds: @escaping () -> Int64 = { WallClock.seconds }
   ) {
     self.link = link
     self.loop = loop
+    self.tally = tally
     self.timeout = timeout
     self.wallSeconds = wallSeconds
     held = HeldPictures(link: link, on: loop)
@@ -51,7 +50,7 @@ package final class PictureHandler {
     let key = HeldPictures.Key(
       line: Request.fetch(request).line(), varies: fetch.varies, expires: fetch.request.expires)
     if !fetch.mayWantPart, let picture = held.find(key, at: loop.now) {
-      heldHits += 1
+      tally.held.add()
       return answer(fetch, picture.headers) { picture.response }
     }
     expect(fetch)
@@ -123,11 +122,21 @@ package final class PictureHandler {
 
   private func settle(_ fetch: PictureFetch, with response: HTTPResponse, bytes: Int = 0) {
     guard !fetch.hasEnded else { return }
-    if fetch.exchange.method == .get { bytesSent &+= bytes }
+    if fetch.exchange.method == .get { tally.bytes.add(bytes) }
     fetch.exchange.onLeave = nil
     fetch.exchange.answer(response)
     fetch.letGo()
   }
+}
+
+/// What a handler has done since it was made.
+package final class PictureTally: Sendable {
+  /// The bytes of pictures that were handed to the server.
+  let bytes = Tally()
+  /// Answers for which the daemon was not asked again.
+  let held = Tally()
+
+  package init() {}
 }
 
 /// One request for a picture, until it has its answer or its client has gone.

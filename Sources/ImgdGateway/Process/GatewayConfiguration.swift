@@ -31,6 +31,8 @@ package struct GatewayConfiguration: ProgramConfiguration {
   package var tokenFile = ""
   /// Peers whose `X-Forwarded-For` is believed.
   package var trustedProxies: [HTTPPeer] = [.unix]
+  /// Threads that answer requests; nil for as many as fit the machine.
+  package var workers: Int?
   package var maxConnections = 1_024
   /// Requests under way for one forwarded address.
   package var maxPerAddress = 32
@@ -61,6 +63,9 @@ package struct GatewayConfiguration: ProgramConfiguration {
     key(
       "TrustedProxies", \.trustedProxies, ValueFormat<HTTPPeer>.words,
       "The sockets whose X-Forwarded-For is believed: unix, loopback, both or neither."),
+    key(
+      "Workers", \.workers, .workers(1...32),
+      "How many threads answer requests; auto: one for two processors, and at most four."),
     key("MaxConnections", \.maxConnections, .count(1...100_000), "How many connections may be open at the same time."),
     key(
       "MaxPerAddress", \.maxPerAddress, .count(1...100_000),
@@ -98,6 +103,22 @@ package struct GatewayConfiguration: ProgramConfiguration {
       "\(origin("HTTP-Gateway.OnlyPresets")): HTTP-Gateway.OnlyPresets=yes leaves nothing to ask for: "
         + "set HTTP-Gateway.Presets, such as thumb:300x200:cover"
     ]
+  }
+}
+
+extension ValueFormat where Value == Int? {
+  /// A count within limits, or `auto`.
+  static func workers(_ limits: ClosedRange<Int>) -> Self {
+    let count = ValueFormat<Int>.count(limits)
+    return Self { text throws(WrongValue) in
+      if text == "auto" { return nil }
+      guard decimalNumber(text.utf8) != nil else {
+        throw WrongValue("is neither auto nor a number: write auto, or \(limits.lowerBound) to \(limits.upperBound)")
+      }
+      return try count.parse(text)
+    } text: {
+      $0.map(count.text) ?? "auto"
+    }
   }
 }
 

@@ -85,9 +85,11 @@ package enum GatewayProgram {
       return failToServe(error.message, EX_CONFIG)
     }
     // Looked for at each connection: the user's own daemon may have been started since.
-    let daemon = { SocketSearch.path(named: options.socket, environment: ProcessEnvironment.all) }
-    let gateway = try Gateway(configuration, secrets, listening: listener, daemon: daemon, on: loop)
-    service.onStop = gateway.close
+    let commons = GatewayCommons(configuration, secrets, at: try listener.makePlace()) { [socket = options.socket] in
+      SocketSearch.path(named: socket, environment: ProcessEnvironment.all)
+    }
+    let workers = try GatewayWorkers(commons, listening: listener, on: loop)
+    service.onStop = workers.close
     try service.serve()
     return EX_OK
   }

@@ -10,28 +10,36 @@ internal import ImgdSystem
 @safe final class HTTPEngine {
   /// The most rounds of one tick: what is left waits for the next one.
   private static let mostRounds = 8
+  /// The most runs for clients of whom none came.
+  private static let mostFruitless = 8
 
   let loop: EventLoop
   let limits: HTTPLimits
-  private let peer: HTTPPeer
+  private let place: HTTPPlace
   let departures: DepartureWatch
   var onRequest: (any HTTPExchange) -> Void = { _ in }
   var onClose: () -> Void = {}
-  var counters = HTTPCounters()
+  let tally: HTTPTally
+  var isAlone: Bool { connections.isEmpty }
   private(set) var isClosing = false
 
   private var daemon: OpaquePointer?
+  /// Its turn to accept, as long as it listens.
+  private var seat: Int?
   private var watch: Watch?
+  /// How often in a row the library was called for a client without accepting one.
+  private var fruitless = 0
   private var deadline: MovingDeadline?
   private var connections: [CInt: HTTPConnection] = [:]
   private var isRunning = false
   private var isDue = false
   private var hasResumed = false
 
-  init(on loop: EventLoop, limits: HTTPLimits, peer: HTTPPeer) throws(SystemFailure) {
+  init(on loop: EventLoop, at place: HTTPPlace, limits: HTTPLimits, _ tally: HTTPTally) throws(SystemFailure) {
     self.loop = loop
+    self.tally = tally
     self.limits = limits
-    self.peer = peer
+    self.place = place
     departures = DepartureWatch(on: loop)
     // The library sends files by a call whose signal cannot be suppressed in any other way.
     signal(SIGPIPE, SIG_IGN)
@@ -43,40 +51,34 @@ internal import ImgdSystem
     unsafe callbacks.on_target = targetHasCome
     unsafe callbacks.on_completed = requestIsComplete
     let seconds = UInt32(clamping: max(1, limits.idleTimeout.components.seconds))
-    // One more than are accepted, so that the library never has to refuse one.
-    guard let daemon = unsafe http_start(&callbacks, UInt32(clamping: limits.connections + 1), seconds) else {
+    let most = UInt32(clamping: limits.connections)
+    guard let daemon = unsafe http_start(&callbacks, place.number, most, seconds) else {
       throw SystemFailure("MHD_start_daemon", errno: errno)
     }
     unsafe self.daemon = daemon
+    seat = place.join(UInt64(UInt(bitPattern: daemon)), epoll: unsafe http_epoll(daemon))
     deadline = MovingDeadline(on: loop) { [weak self] in self?.runLibrary() }
-    watch = try loop.watch(unsafe http_epoll(daemon), for: .read) { [weak self] _ in self?.runLibrary() }
+    watch = try loop.watch(unsafe http_epoll(daemon), for: .read) { [weak self] _ in self?.runForSockets() }
   }
 
   // MARK: Connections
 
-  /// Takes over a connection; false if memory is short.
-  func add(_ socket: consuming StreamSocket) -> Bool {
-    guard let daemon = unsafe daemon else { return false }
-    // The library asks for an address, but has no use for it.
-    var address = sockaddr()
-    let added = unsafe MHD_add_connection(daemon, socket.release(), &address, socklen_t(MemoryLayout<sockaddr>.size))
-    runSoon()
-    return added == .YES
-  }
-
   /// The connection is kept by its context until it ends.
   fileprivate func begin(_ native: OpaquePointer) -> HTTPConnection {
-    let connection = HTTPConnection(of: self, socket: unsafe http_socket(native), peer: peer)
+    let connection = HTTPConnection(of: self, socket: unsafe http_socket(native), peer: place.peer)
     connections[connection.socket] = connection
-    counters.accepted += 1
-    counters.connections = connections.count
+    tally.accepted.add()
+    if let seat { place.note(1, at: seat) }
     return connection
   }
 
   fileprivate func forget(_ connection: HTTPConnection) {
     connection.libraryCloses()
     connections[connection.socket] = nil
-    counters.connections = connections.count
+    tally.closed.add()
+    if let seat { place.note(-1, at: seat) }
+    // If it listens no more because it had all that it may have, it looks at that when it is run.
+    runSoon()
     onClose()
   }
 
@@ -88,6 +90,17 @@ internal import ImgdSystem
     guard !isRunning, !isDue else { return }
     isDue = true
     loop.atTickEnd { [weak self] in self?.runLibrary() }
+  }
+
+  /// Runs the library because one of its sockets is ready. Without any connection that is the one that it listens on: a
+  /// client whom it cannot accept, for want of descriptors or memory, stays there and would keep the loop busy.
+  private func runForSockets() {
+    let (before, wasAlone) = (tally.accepted.count, isAlone)
+    runLibrary()
+    fruitless = wasAlone && tally.accepted.count == before ? fruitless + 1 : 0
+    guard fruitless >= Self.mostFruitless else { return }
+    watch?.interest = []
+    loop.schedule(after: .milliseconds(100)) { [weak self] in self?.watch?.interest = .read }
   }
 
   private func runLibrary() {
@@ -116,17 +129,26 @@ internal import ImgdSystem
 
   // MARK: Ending
 
-  /// Closes the connections that have no request handed out, ends streams, and closes every other connection after its
-  /// answer.
+  /// Accepts no more, closes the connections that have no request handed out, ends streams, and closes every other
+  /// connection after its answer.
   func beginClosing() {
     isClosing = true
+    stopListening()
     for connection in connections.values { connection.serverCloses() }
+  }
+
+  private func stopListening() {
+    guard let daemon = unsafe daemon, let seat = seat.take() else { return }
+    place.leave(seat)
+    unsafe http_stop_listening(daemon)
   }
 
   /// Ends everything at once. The library must have nothing suspended when it is stopped.
   func stop() {
     guard let daemon = unsafe daemon else { return }
     isClosing = true
+    // Or the library would close the socket.
+    stopListening()
     for connection in connections.values { connection.request?.abandon() }
     runLibrary()
     departures.forgetAll()

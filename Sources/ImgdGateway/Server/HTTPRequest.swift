@@ -77,8 +77,8 @@ import Glibc
       target = head.path ?? target
       return true
     }
-    connection.engine.counters.malformed += 1
-    connection.engine.counters.countAnswer(refusal.status)
+    connection.engine.tally.malformed.add()
+    connection.engine.tally.countAnswer(refusal.status)
     phase = .answered
     return unsafe ErrorAnswer(refusal).response().queue(on: native)
   }
@@ -87,7 +87,7 @@ import Glibc
     guard !connection.engine.isClosing else { return false }
     connection.headHasCome()
     phase = .handedOut
-    connection.engine.counters.requests += 1
+    connection.engine.tally.requests.add()
     connection.engine.onRequest(self)
     if response != nil { return send() }
     phase = .unanswered
@@ -105,7 +105,7 @@ import Glibc
   private func send() -> Bool {
     phase = .answered
     guard !hasLeft, let response = response.take() else { return false }
-    connection.engine.counters.countAnswer(response.status)
+    connection.engine.tally.countAnswer(response.status)
     stream = response.stream
     stream?.begin(for: self)
     if connection.engine.isClosing { stream?.close() }
@@ -120,7 +120,7 @@ import Glibc
     if phase == .waiting || phase == .unanswered { leave() }
     phase = .ended
     connection.holdBackNoMore()
-    if isMalformed { connection.engine.counters.malformed += 1 }
+    if isMalformed { connection.engine.tally.malformed.add() }
     stream?.finish()
     stream = nil
     connection.requestHasEnded()
@@ -172,7 +172,7 @@ import Glibc
   private func leave() {
     guard !hasLeft, stream == nil else { return }
     hasLeft = true
-    connection.engine.counters.left += 1
+    connection.engine.tally.left.add()
     onLeave.take()?()
   }
 }

@@ -1,94 +1,49 @@
 package import ImgdSystem
+import Synchronization
 
 /// An HTTP server for programs of this machine, on a loop of its owner.
 package final class HTTPServer {
-  /// The most connections that one tick accepts.
-  private static let mostAccepted = 64
-
   private let loop: EventLoop
-  private let listener: HTTPListener
   private let engine: HTTPEngine
-  private var listening: Watch?
   private var closing: Timer?
   private var onClosed: (() -> Void)?
 
   /// Serves until it is closed; each request is handed out once its head is sound and complete.
   package init(
-    on loop: EventLoop, listening listener: HTTPListener, limits: HTTPLimits,
+    on loop: EventLoop, at place: HTTPPlace, limits: HTTPLimits, tally: HTTPTally = HTTPTally(),
     onRequest: @escaping (any HTTPExchange) -> Void
   ) throws(SystemFailure) {
     self.loop = loop
-    self.listener = listener
-    engine = try HTTPEngine(on: loop, limits: limits, peer: listener.peer)
+    engine = try HTTPEngine(on: loop, at: place, limits: limits, tally)
     engine.onRequest = onRequest
-    engine.onClose = { [weak self] in self?.connectionHasClosed() }
-    listening = try loop.watch(listener.socket.number, for: .read) { [weak self] _ in self?.accept() }
+    // Not from within the library's call.
+    engine.onClose = { [weak self] in loop.atTickEnd { self?.finishIfAlone() } }
   }
 
   deinit {
-    listening?.cancel()
     closing?.cancel()
     engine.onClose = {}
     engine.stop()
   }
 
-  /// The port of a loopback address; nil for a Unix socket.
-  package var port: Int? { listener.port }
-
-  package var counters: HTTPCounters { engine.counters }
+  package var counters: HTTPCounters { engine.tally.counters }
 
   /// Accepts no more connections, and calls `done` when the answers under way are sent, or after a while even if they
   /// are not.
   package func close(_ done: @escaping () -> Void = {}) {
     guard onClosed == nil, !engine.isClosing else { return }
-    listening.take()?.cancel()
-    listener.close()
     onClosed = done
     engine.beginClosing()
     closing = loop.schedule(after: engine.limits.closingTimeout) { [weak self] in self?.finish() }
     finishIfAlone()
   }
 
-  private func connectionHasClosed() {
-    if !engine.isClosing { listening?.interest = .read }
-    // Not from within the library's call.
-    loop.atTickEnd { [weak self] in self?.finishIfAlone() }
-  }
-
-  private func finishIfAlone() { if engine.isClosing, counters.connections == 0 { finish() } }
+  private func finishIfAlone() { if engine.isClosing, engine.isAlone { finish() } }
 
   private func finish() {
     closing.take()?.cancel()
     engine.stop()
     onClosed.take()?()
-  }
-
-  private func accept() {
-    for _ in 0..<Self.mostAccepted {
-      // Until one of them closes; the others wait in the kernel's queue.
-      guard counters.connections < engine.limits.connections else {
-        listening?.interest = []
-        return
-      }
-      switch listener.socket.accept() {
-      case .client(let socket): if !engine.add(socket) { engine.counters.refused += 1 }
-      case .beyondDescriptors(let socket):
-        engine.counters.refused += 1
-        // Closed at once: there is no descriptor to spare for an answer.
-        _ = consume socket
-        listener.socket.restoreReserve()
-        return rest()
-      case .nobody: return
-      case .exhausted: return rest()
-      }
-    }
-  }
-
-  /// Pauses accepting: the process is short of descriptors, or the kernel of memory, and asking again at once would not
-  /// help.
-  private func rest() {
-    listening?.interest = []
-    loop.schedule(after: .milliseconds(100)) { [weak self] in self?.listening?.interest = .read }
   }
 }
 
@@ -112,7 +67,10 @@ package enum HTTPListener {
     }
   }
 
-  package var peer: HTTPPeer {
+  /// For all servers of its clients together.
+  package func makePlace() throws(SystemFailure) -> HTTPPlace { try HTTPPlace(at: socket.number, peer: peer) }
+
+  private var peer: HTTPPeer {
     switch self {
     case .unix: .unix
     case .loopback: .loopback
@@ -132,7 +90,8 @@ package enum HTTPListener {
     }
   }
 
-  func close() {
+  /// Lets nobody connect any more; to be called when the servers have been told to close.
+  package func close() {
     switch self {
     case .unix(let listener): listener.close()
     case .loopback(let listener): listener.close()
@@ -155,24 +114,58 @@ package struct HTTPLimits {
   package init() {}
 }
 
+/// A number that one thread counts, and that any may read.
+final class Tally: Sendable {
+  private let value = Atomic(0)
+
+  var count: Int { value.load(ordering: .relaxed) }
+
+  /// To be called on the thread that counts: of two additions at a time one would be lost.
+  func add(_ amount: Int = 1) { value.store(value.load(ordering: .relaxed) &+ amount, ordering: .relaxed) }
+}
+
 /// What a server has done since it was started.
+package final class HTTPTally: Sendable {
+  let accepted = Tally()
+  let closed = Tally()
+  let requests = Tally()
+  let malformed = Tally()
+  let left = Tally()
+  let answers = (1...5).map { _ in Tally() }
+
+  package init() {}
+
+  func countAnswer(_ status: Int) {
+    let index = status / 100 - 1
+    if answers.indices.contains(index) { answers[index].add() }
+  }
+
+  package var counters: HTTPCounters {
+    let closed = closed.count
+    return HTTPCounters(
+      connections: accepted.count - closed, accepted: accepted.count, requests: requests.count,
+      malformed: malformed.count, left: left.count, answers: answers.map(\.count))
+  }
+}
+
+/// What servers have done, as it was at a moment.
 package struct HTTPCounters: Equatable {
   /// Connections that are open now.
-  package internal(set) var connections = 0
-  package internal(set) var accepted = 0
-  /// Connections closed at once, for want of a descriptor or memory.
-  package internal(set) var refused = 0
+  package var connections = 0
+  package var accepted = 0
   /// Requests whose head was sound.
-  package internal(set) var requests = 0
+  package var requests = 0
   /// Requests whose head was not sound, or did not come whole.
-  package internal(set) var malformed = 0
+  package var malformed = 0
   /// Clients that left before they had their answer.
-  package internal(set) var left = 0
+  package var left = 0
   /// Answers by the first digit of their status, from 1 to 5.
-  package internal(set) var answers = [Int](repeating: 0, count: 5)
+  package var answers = [Int](repeating: 0, count: 5)
 
-  mutating func countAnswer(_ status: Int) {
-    let index = status / 100 - 1
-    if answers.indices.contains(index) { answers[index] += 1 }
+  static func + (one: Self, other: Self) -> Self {
+    Self(
+      connections: one.connections + other.connections, accepted: one.accepted + other.accepted,
+      requests: one.requests + other.requests, malformed: one.malformed + other.malformed, left: one.left + other.left,
+      answers: zip(one.answers, other.answers).map { $0 + $1 })
   }
 }

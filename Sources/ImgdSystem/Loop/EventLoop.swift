@@ -149,18 +149,17 @@ package typealias Interest = Readiness
     swap(&closedWatches, &watches)
     swap(&closedTimers, &timers)
     swap(&closedMail, &mail)
-    closedWatches.forEach { watch in
-      watch.disown()
-      watch.cancel()
-    }
-    closedTimers.forEach { timer in
-      timer.disown()
-      timer.cancel()
-    }
+    // All of them first: whatever is freed by one may cancel others.
+    closedWatches.forEach { $0.disown() }
+    closedTimers.forEach { $0.disown() }
+    closedWatches.forEach { $0.cancel() }
+    closedTimers.forEach { $0.cancel() }
     deferred.removeAll()
     upcoming.removeAll()
     hasLongWork = false
     longWork = { false }
+    // Nothing uses it any more, so it might be freed before the others are disowned.
+    withExtendedLifetime(closedMail) {}
   }
 
   /// Runs ticks without waiting until nothing is ready, due or deferred.

@@ -38,7 +38,8 @@ struct GatewayConfigurationTests {
       GatewayConfiguration().entries.map { "\($0.section).\($0.key)=\($0.value)" }
         == [
           "Listen=/run/imgd/http.sock", "Allow=", "KeyFile=", "Presets=", "OnlyPresets=no",
-          "Page=local", "TokenFile=", "TrustedProxies=unix", "MaxConnections=1024",
+          "Page=local", "TokenFile=", "TrustedProxies=unix", "Workers=auto",
+          "MaxConnections=1024",
           "MaxPerAddress=32", "Rate=0", "Timeout=30s", "IdleTimeout=30s",
         ].map { "HTTP-Gateway." + $0 })
   }
@@ -48,7 +49,7 @@ struct GatewayConfigurationTests {
     ("Listen", "[::1]:8080"), ("Allow", "example.org 10.0.0.7 [::1] *"), ("KeyFile", "/k"),
     ("Presets", "thumb:cover"), ("Page", "all"), ("TokenFile", "/t"),
     ("TrustedProxies", "loopback"),
-    ("MaxConnections", "1"), ("MaxPerAddress", "1"), ("Rate", "5"), ("Timeout", "1s"),
+    ("Workers", "3"), ("MaxConnections", "1"), ("MaxPerAddress", "1"), ("Rate", "5"), ("Timeout", "1s"),
     ("IdleTimeout", "1min"),
   ]
 

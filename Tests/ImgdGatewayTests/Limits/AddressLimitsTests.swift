@@ -31,6 +31,22 @@ struct AddressLimitsTests {
     #expect(passes(limits, one, at: start))
   }
 
+  @Test func `threads share one limit`() throws {
+    let limits = AddressLimits(maxUnderWay: 1_000, rate: 500)
+    let passed = Locked(0)
+    let threads = try (0..<4).map { number in
+      try Thread(name: "client") { [start] in
+        for _ in 0..<500 {
+          guard let place = try? limits.begin(.v4(1), now: start) else { continue }
+          passed.withLock { $0 += 1 }
+          place.giveBack()
+        }
+      }
+    }
+    for thread in threads { thread.join() }
+    #expect(passed.withLock { $0 } == 1_000 && limits.refused == 1_000)
+  }
+
   @Test func `a place that is dropped is given back`() throws {
     let limits = AddressLimits(maxUnderWay: 1, rate: 0)
     do { _ = try limits.begin(one, now: start) }

@@ -29,7 +29,7 @@ struct HeldPicturesTests {
     let first = stage.ask()
     let again = stage.ask()
     #expect(asked == 1 && again.answers[0] === first.answers[0])
-    #expect(stage.handler.heldHits == 1)
+    #expect(stage.tally.held.count == 1)
     stage.pass(.milliseconds(999))
     _ = stage.ask(.head)
     #expect(asked == 1)
@@ -126,6 +126,19 @@ struct HeldPicturesTests {
       #"{"event":"cache","what":"purged","tier":"memory","entries":1,"seq":1}"#, over: subscription)
     _ = stage.ask()
     #expect(asked == 2)
+  }
+
+  @Test func `a purge counts in the tick in which the loop has just read the news`() {
+    _ = stage.ask()
+    let (before, after) = (PlannedExchange(), PlannedExchange())
+    stage.loop.atTickEnd { [stage, subscription] in
+      stage.handler.fetch(PictureRequest(url: "http://h/a"), for: before)
+      stage.daemon.send(
+        #"{"event":"cache","what":"purged","tier":"memory","entries":1,"seq":1}"#, over: subscription)
+      stage.handler.fetch(PictureRequest(url: "http://h/a"), for: after)
+    }
+    stage.loop.settle()
+    #expect(before.status == 200 && after.status == 200 && asked == 2)
   }
 
   @Test(arguments: [(EventSubscription.mostTaken - 1, 1), (EventSubscription.mostTaken, 2)])

@@ -190,6 +190,6 @@ struct PictureHandlerTests {
     _ = stage.ask(.get, [("Range", "bytes=0-9")])
     _ = stage.ask(.get, [("If-None-Match", "*")])
     _ = stage.ask(.post)
-    #expect(stage.handler.bytesSent == 110)
+    #expect(stage.tally.bytes.count == 110)
   }
 }

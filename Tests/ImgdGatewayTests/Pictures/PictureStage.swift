@@ -12,6 +12,7 @@ final class PictureStage {
   let loop: EventLoop
   let daemon: PlannedDaemon
   let link: DaemonLink
+  let tally = PictureTally()
   let handler: PictureHandler
 
   init() throws {
@@ -19,7 +20,7 @@ final class PictureStage {
     daemon = try PlannedDaemon(on: loop)
     link = DaemonLink(on: loop) { [path = daemon.path] in path }
     handler = PictureHandler(
-      link: link, on: loop, timeout: .seconds(30), wallSeconds: { Self.now })
+      link: link, on: loop, timeout: .seconds(30), tally: tally, wallSeconds: { Self.now })
   }
 
   /// Hands a request to the handler.

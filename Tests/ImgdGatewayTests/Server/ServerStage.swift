@@ -18,15 +18,16 @@ final class ServerStage {
   var onRequest: (any HTTPExchange) -> Void = { _ in }
 
   private let directory = TemporaryDirectory()
+  private let listener: HTTPListener
   private var path: String { directory.path + "/http.sock" }
 
   init(_ peer: HTTPPeer = .unix, _ limits: HTTPLimits = HTTPLimits()) throws {
     loop = try EventLoop(clock: clock)
-    let listener =
+    listener =
       try peer == .unix
       ? HTTPListener(adopting: listen(at: directory.path + "/http.sock"))
       : HTTPListener(address: "127.0.0.1", port: 0)
-    running = try HTTPServer(on: loop, listening: listener, limits: limits) { [unowned self] in
+    running = try HTTPServer(on: loop, at: try listener.makePlace(), limits: limits) { [unowned self] in
       exchanges.append($0)
       onRequest($0)
     }
@@ -43,7 +44,7 @@ final class ServerStage {
 
   func connect() throws -> RawClient {
     let number =
-      try server.port.map { try connectLoopback($0) } ?? ImgdTestSupport.connect(to: path)
+      try listener.port.map { try connectLoopback($0) } ?? ImgdTestSupport.connect(to: path)
     return RawClient(number) { [loop] in loop.settle() }
   }
 
