@@ -271,7 +271,7 @@ struct MetricFamily: Sendable {
       "held_bytes", .gauge, "Memory that the daemon holds, by what it is for",
       [
         "base", "pictures", "variants", "failures", "requests", "outcomes", "clients", "transfers", "decoding", "fleet",
-        "disk",
+        "disk", "unused",
       ].map { Series(path: "held.\($0)", labels: [("part", $0)]) }),
     gauge("uptime_seconds", "Time since the daemon started", "process.uptime_s"),
     gauge("resident_memory_bytes", "Resident memory", "process.rss_bytes"),

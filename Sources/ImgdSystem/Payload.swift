@@ -1,5 +1,5 @@
 // The bytes of a body, complete and never changed again; all targets pass them in this form. A small body is kept as
-// plain bytes on the heap, a large one in a sealed memfd, which can be passed to another process as it is.
+// plain bytes in memory of its own (`BodySlabs`), a large one in a sealed memfd, which can be passed to another process as it is.
 // Descriptors are a limited resource like memory: a hundred thousand icons must not need a hundred thousand
 // descriptors, and a picture of 28 kB must not be copied through a socket. The limit is `Payload.heapLimit`; a small
 // payload becomes shareable when a descriptor is asked for (`shareable()`). Most never need one, and on their way to
@@ -8,26 +8,31 @@
 internal import CLinux
 import Glibc
 
-/// The immutable bytes of a whole body, on the heap or in a sealed memfd.
+/// The immutable bytes of a whole body, plain or in a sealed memfd.
 package struct Payload: Sendable {
-  /// Bodies up to this size stay on the heap; for much larger ones the heap would ask the kernel each time.
-  package static let heapLimit = 64 * 1024
+  /// Bodies up to this size stay plain bytes.
+  package static let heapLimit = Int(SLABS_MOST)
 
   private enum Place {
-    case heap([UInt8])
+    case plain(PlainBytes)
     case memory(SealedMemory)
   }
 
   private let place: Place
 
-  package init(_ bytes: [UInt8]) { place = .heap(bytes.trimmed) }
+  /// A copy of some bytes.
+  package init(_ bytes: Span<UInt8>) { self.init(plain: PlainBytes(bytes)) }
+
+  package init(_ bytes: [UInt8]) { self.init(bytes.span) }
+
+  init(plain: PlainBytes) { place = .plain(plain) }
 
   init(sealed memory: SealedMemory) { place = .memory(memory) }
 
   /// How many bytes there are.
   package var count: Int {
     switch place {
-    case .heap(let bytes): bytes.count
+    case .plain(let plain): plain.count
     case .memory(let memory): memory.count
     }
   }
@@ -37,30 +42,30 @@ package struct Payload: Sendable {
   /// Whether the bytes are in a memfd already.
   package var isShareable: Bool { memory != nil }
 
-  /// The memory that it takes: whole pages and the kernel's share for a memfd, otherwise its bytes.
-  package var cost: Int { memory?.cost ?? count }
+  /// The memory that it takes, with what its bytes are rounded up to.
+  package var cost: Int {
+    switch place {
+    case .plain(let plain): plain.cost
+    case .memory(let memory): memory.cost
+    }
+  }
 
   /// Lends the bytes for the duration of the call.
   package func withBytes<R, E: Error>(_ body: (Span<UInt8>) throws(E) -> R) throws(E) -> R {
     switch place {
-    case .heap(let bytes): return try body(bytes.span)
+    case .plain(let plain): return try plain.withBytes(body)
     case .memory(let memory): return try memory.withBytes(body)
     }
   }
 
-  /// The bytes in an array of their own, unless they are in one already.
-  package var bytes: [UInt8] {
-    switch place {
-    case .heap(let bytes): bytes
-    case .memory(let memory): memory.withBytes { span in unsafe span.withUnsafeBufferPointer { unsafe [UInt8]($0) } }
-    }
-  }
+  /// A copy of the bytes.
+  package var bytes: [UInt8] { withBytes { span in unsafe span.withUnsafeBufferPointer { unsafe [UInt8]($0) } } }
 
   /// This payload, or a copy of it in a sealed memfd; one that is to be kept takes none of the last descriptors.
   package func shareable(toKeep isKept: Bool = false) throws(SystemFailure) -> Payload {
-    guard case .heap(let bytes) = place else { return self }
+    guard case .plain = place else { return self }
     var writer = isKept ? try MemoryWriter.toKeep() : try MemoryWriter()
-    try writer.append(bytes)
+    try writer.append(self)
     return Payload(sealed: try writer.seal())
   }
 
@@ -78,7 +83,7 @@ package struct Payload: Sendable {
     SealedMemory(adopting: descriptor).map { Payload(sealed: $0) }
   }
 
-  /// Identifies the memfd across processes; nil for bytes on the heap.
+  /// Identifies the memfd across processes; nil for plain bytes.
   package var identity: FileStatus.Identity? { memory?.identity }
 
   /// A copy of some of the bytes of a memfd; nil when it is shorter.
@@ -87,7 +92,7 @@ package struct Payload: Sendable {
     return try? memory.part(from: start, count: count)
   }
 
-  /// The descriptor of the memfd, to be sent to another process; nil for bytes on the heap.
+  /// The descriptor of the memfd, to be sent to another process; nil for plain bytes.
   package var descriptor: CInt? { memory?.number }
 
   // MARK: The last descriptors
@@ -96,21 +101,24 @@ package struct Payload: Sendable {
   package var takesReserve: Bool { memory.map { OpenFiles.isReserve($0.number) } ?? false }
 
   /// The same bytes under the lowest descriptor that is free now. If that would be one of the last, too, a few
-  /// bytes move to the heap, and more stay where they are: copying them would hold up others.
+  /// bytes become plain, and more stay where they are: copying them would hold up others.
   package func outsideReserve() -> Payload {
     guard let memory, OpenFiles.isReserve(memory.number) else { return self }
     if let moved = memory.renumbered(), !OpenFiles.isReserve(moved.number) { return Payload(sealed: moved) }
-    return count <= Self.heapLimit ? Payload(bytes) : self
+    return count <= Self.heapLimit ? plain : self
   }
+
+  /// The same bytes without a descriptor.
+  package var plain: Payload { isShareable ? withBytes { Payload($0) } : self }
 
   // MARK: Files
 
   /// Writes the bytes at the file's offset; those in a memfd are copied within the kernel.
   package func copy(to file: borrowing FileDescriptor) throws(SystemFailure) {
     switch place {
-    case .heap(let bytes):
-      let failure = unsafe bytes.withUnsafeBytes { unsafe file.write(all: $0, to: "a file") }
-      if let failure { throw failure }
+    case .plain(let plain):
+      defer { withExtendedLifetime(plain) {} }
+      if let failure = unsafe file.write(all: plain.bytes, to: "a file") { throw failure }
     case .memory(let memory): try memory.copy(to: file)
     }
   }
@@ -118,24 +126,31 @@ package struct Payload: Sendable {
   /// Reads a file of exactly `count` bytes; nil when it has fewer or more. The caller has made sure of the memory.
   package static func read(_ file: borrowing FileDescriptor, count: Int) throws(SystemFailure) -> Payload? {
     guard count >= 0, try file.ends(at: count) else { return nil }
-    // Without a descriptor the bytes go to the heap: a picture that must be copied is better than none.
-    guard count > heapLimit, var writer = try? MemoryWriter.toKeep() else {
-      let bytes = try file.front(count)
-      return bytes.count == count ? Payload(bytes) : nil
-    }
+    // Without a descriptor the bytes are plain: a picture that must be copied is better than none.
+    guard count > heapLimit, var writer = try? MemoryWriter.toKeep() else { return try part(of: file, count: count) }
     guard try writer.append(file, limit: count) == count else { return nil }
     return Payload(sealed: try writer.seal())
   }
 
-  /// Reads a whole file of `count` bytes to the heap, without waiting for the disk; nil where that is impossible.
+  /// Reads a whole file of `count` bytes as plain ones, without waiting for the disk; nil where that is impossible.
   package static func readAtHand(_ file: borrowing FileDescriptor, count: Int) -> Payload? {
-    file.frontAtHand(count).map { Payload($0) }
+    let plain = PlainBytes(room: count)
+    return unsafe plain.fill { unsafe file.fillAtHand($0) } ? Payload(plain: plain) : nil
+  }
+
+  /// Reads `count` bytes of a file from `start` on as plain ones; nil when it has fewer.
+  static func part(
+    of file: borrowing FileDescriptor, from start: Int = 0, count: Int
+  ) throws(SystemFailure) -> Payload? {
+    let plain = PlainBytes(room: count)
+    let isWhole = try unsafe plain.fill { (room) throws(SystemFailure) in try unsafe file.fill(room, from: start) }
+    return isWhole ? Payload(plain: plain) : nil
   }
 }
 
-/// Collects a body as it arrives: on the heap at first, in a memfd from `Payload.heapLimit` on.
+/// Collects a body as it arrives: as plain bytes at first, in a memfd from `Payload.heapLimit` on.
 package struct PayloadWriter: ~Copyable {
-  private var heap: [UInt8] = []
+  private var plain: PlainBytes?
   private var memory: MemoryWriter?
   /// How many bytes there will be, as far as is known.
   private var expected = 0
@@ -148,37 +163,40 @@ package struct PayloadWriter: ~Copyable {
   /// Prepares for this many bytes in all; there may be more or fewer in the end.
   package mutating func expect(_ total: Int) {
     expected = total
-    if memory == nil, total <= Payload.heapLimit { heap.reserveCapacity(total) }
+    if memory == nil, total <= Payload.heapLimit { plainBytes().reserve(total) }
   }
 
   /// Adds bytes to the end; they are copied.
   package mutating func append(_ bytes: UnsafeRawBufferPointer) throws(SystemFailure) {
     let total = max(count + bytes.count, expected)
     if memory == nil, total > Payload.heapLimit { try moveToMemory() }
-    if memory == nil { unsafe heap.append(contentsOf: bytes) } else { try unsafe memory?.append(bytes) }
+    if memory == nil { unsafe plainBytes().append(bytes) } else { try unsafe memory?.append(bytes) }
     count += bytes.count
   }
 
-  /// Drops everything, for a transfer that starts again.
-  package mutating func reset() {
-    heap.removeAll()
-    memory = nil
-    count = 0
-    expected = 0
+  private mutating func plainBytes() -> PlainBytes {
+    if let plain { return plain }
+    let new = PlainBytes(room: min(max(expected, 0), Payload.heapLimit))
+    plain = new
+    return new
   }
+
+  /// Drops everything, for a transfer that starts again.
+  package mutating func reset() { self = PayloadWriter() }
 
   /// Seals the collected bytes; the writer is empty afterwards.
   package mutating func finish() throws(SystemFailure) -> Payload {
     defer { reset() }
-    guard let memory = memory.take() else { return Payload(heap) }
-    return Payload(sealed: try memory.seal())
+    if let memory = memory.take() { return Payload(sealed: try memory.seal()) }
+    let plain = plainBytes()
+    plain.trim()
+    return Payload(plain: plain)
   }
 
   private mutating func moveToMemory() throws(SystemFailure) {
     guard var writer = try? MemoryWriter.toKeep() else { return }
-    if !heap.isEmpty { try writer.append(heap) }
+    if let plain = plain.take() { try writer.append(Payload(plain: plain)) }
     memory = consume writer
-    heap = []
   }
 }
 
@@ -205,16 +223,5 @@ package struct PayloadPack: ~Copyable {
   package consuming func seal() throws(SystemFailure) -> Payload? {
     guard let memory else { return nil }
     return Payload(sealed: try memory.seal())
-  }
-}
-
-extension [UInt8] {
-  /// The same bytes without the capacity that an array keeps for growing, up to half of it.
-  fileprivate var trimmed: [UInt8] {
-    guard capacity - count > count / 8 + 16 else { return self }
-    var exact: [UInt8] = []
-    exact.reserveCapacity(count)
-    exact.append(contentsOf: self)
-    return exact
   }
 }

@@ -46,7 +46,10 @@ final class SealedMemory: Sendable {
   /// A copy of some of the bytes; the caller has checked the range.
   func part(from start: Int, count: Int) throws(SystemFailure) -> Payload {
     guard count > Payload.heapLimit, var writer = try? MemoryWriter.toKeep() else {
-      return Payload(try descriptor.front(count, from: start))
+      guard let part = try Payload.part(of: descriptor, from: start, count: count) else {
+        preconditionFailure("a sealed memfd can be read to its end")
+      }
+      return part
     }
     try writer.append(descriptor, at: start, count: count)
     return Payload(sealed: try writer.seal())
@@ -89,12 +92,6 @@ struct MemoryWriter: ~Copyable {
     let writer = try MemoryWriter()
     guard !OpenFiles.isReserve(writer.descriptor.number) else { throw SystemFailure("memfd_create", errno: EMFILE) }
     return writer
-  }
-
-  mutating func append(_ bytes: [UInt8]) throws(SystemFailure) {
-    let failure = unsafe bytes.withUnsafeBytes { unsafe descriptor.write(all: $0, to: "a memfd") }
-    if let failure { throw failure }
-    count += bytes.count
   }
 
   mutating func append(_ bytes: UnsafeRawBufferPointer) throws(SystemFailure) {

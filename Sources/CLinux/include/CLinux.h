@@ -124,6 +124,18 @@ int linux_fork(void);
 int linux_exec_true(void);
 int linux_trace(int pid);
 
+// Memory for bodies (slabs.c), for any thread. A null pointer where there is none left.
+enum { SLABS_MOST = 64 * 1024 }; // what is larger comes from malloc
+struct slabs;
+struct slabs *slabs_make(void);
+void *slabs_allocate(struct slabs *slabs, size_t bytes);
+void slabs_release(struct slabs *slabs, void *place, size_t bytes);
+// Never moves what becomes smaller.
+void *slabs_resize(struct slabs *slabs, void *place, size_t from, size_t to);
+void slabs_give_back(struct slabs *slabs); // the slab that is kept for the next body
+size_t slabs_taken(size_t bytes);          // what so many bytes take
+size_t slabs_unused(struct slabs *slabs);  // of the memory that is held
+
 int64_t linux_monotonic_ns(void);
 int64_t linux_realtime_ns(void);
 

@@ -201,9 +201,12 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
 
   /// The bytes that it really holds.
   package var cost: Int {
-    Self.bookkeeping + Int(header.urlCount) + Int(header.headerCount) + Int(header.bodyCount)
-      + (header.payload?.cost ?? 0) + (header.extras?.cost ?? 0) + (header.replyPieces?.count ?? 0) + (file?.cost ?? 0)
+    Self.bookkeeping + Int(header.urlCount) + Int(header.headerCount) + bodyCost + (header.extras?.cost ?? 0)
+      + (header.replyPieces?.count ?? 0) + (file?.cost ?? 0)
   }
+
+  /// What its picture's bytes hold of that; those behind the fields stay when it gets a memfd.
+  var bodyCost: Int { Int(header.bodyCount) + (header.payload?.cost ?? 0) }
 
   /// The bytes of an entry that are not counted one by one (measured).
   static let bookkeeping = 296
@@ -313,7 +316,7 @@ extension CachedImage {
   /// The picture's bytes; a copy where they lie behind the fields.
   package internal(set) var payload: Payload {
     get {
-      header.payload ?? Payload(withBytes { bytes in unsafe bytes.withUnsafeBufferPointer { unsafe [UInt8]($0) } })
+      header.payload ?? withBytes { Payload($0) }
     }
     set { header.payload = newValue }
   }

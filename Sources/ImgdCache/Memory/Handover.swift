@@ -121,9 +121,10 @@ struct HandoverDraft: ~Copyable {
   }
 
   mutating func add(_ image: CachedImage, at now: Instant, wall: Int64) throws(SystemFailure) {
-    guard image.scope == nil, case let costInIndex = image.cost - image.payload.cost, costInIndex <= limits.indexBytes,
-      packs(image.payload) || lends(image.payload), let record = StoredRecord(image, wall: wall, at: now),
-      let encoded = RecordCodec.encode(record.sane), let body = try takeBody(image.payload)
+    let (payload, costInIndex) = (image.payload, image.cost - image.bodyCost)
+    guard image.scope == nil, costInIndex <= limits.indexBytes, packs(payload) || lends(payload),
+      let record = StoredRecord(image, wall: wall, at: now), let encoded = RecordCodec.encode(record.sane),
+      let body = try takeBody(payload)
     else { return }
     limits.indexBytes -= costInIndex
     entries.append(

@@ -65,14 +65,19 @@ package struct BodyChecksum: Hashable, Sendable {
 
     /// Goes over the next whole stripes, at most `most` bytes.
     mutating func addStripes(_ bytes: Span<UInt8>, most: Int) {
-      let limit = end + min(most, bytes.count - end)
-      while limit - end >= 32 {
-        one = round(one, word(bytes, end))
-        two = round(two, word(bytes, end + 8))
-        three = round(three, word(bytes, end + 16))
-        four = round(four, word(bytes, end + 24))
-        end += 32
+      let stripes = min(most, bytes.count - end) / 32
+      // Changed in a copy, which the processor's registers hold, and checked once for all stripes: half the work.
+      var lanes = self
+      unsafe bytes.extracting(end..<end + 32 * stripes).withUnsafeBytes { bytes in
+        for start in stride(from: 0, to: 32 * stripes, by: 32) {
+          lanes.one = unsafe round(lanes.one, bytes.loadUnaligned(fromByteOffset: start, as: UInt64.self))
+          lanes.two = unsafe round(lanes.two, bytes.loadUnaligned(fromByteOffset: start &+ 8, as: UInt64.self))
+          lanes.three = unsafe round(lanes.three, bytes.loadUnaligned(fromByteOffset: start &+ 16, as: UInt64.self))
+          lanes.four = unsafe round(lanes.four, bytes.loadUnaligned(fromByteOffset: start &+ 24, as: UInt64.self))
+        }
       }
+      lanes.end += 32 * stripes
+      self = lanes
     }
 
     var merged: UInt64 {

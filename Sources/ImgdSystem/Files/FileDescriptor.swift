@@ -107,26 +107,33 @@ import Glibc
   package func front(_ limit: Int, from start: Int = 0, of subject: String = "") throws(SystemFailure) -> [UInt8] {
     var failed: SystemFailure?
     let bytes = unsafe [UInt8](unsafeUninitializedCapacity: limit) { room, filled in
-      while filled < limit {
-        let got = unsafe pread(
-          number, room.baseAddress.map { unsafe $0 + filled }, limit - filled, off_t(start + filled))
-        if got < 0, errno == EINTR { continue }
-        if got < 0 { failed = SystemFailure("read", subject) }
-        if got <= 0 { break }
-        filled += got
-      }
+      do throws(SystemFailure) {
+        filled = try unsafe fill(UnsafeMutableRawBufferPointer(room), from: start, of: subject)
+      } catch { failed = error }
     }
     if let failed { throw failed }
     return bytes
   }
 
-  /// The first `count` bytes of the file, if the kernel has all of them at hand; the disk is never waited for.
-  func frontAtHand(_ count: Int) -> [UInt8]? {
-    let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { room, filled in
-      let got = unsafe linux_read_at_hand(number, room.baseAddress, count, 0)
-      filled = max(got, 0)
+  /// Fills the room with the file's bytes from `start` on, as far as there are so many; returns how many there were.
+  func fill(
+    _ room: UnsafeMutableRawBufferPointer, from start: Int, of subject: String = ""
+  ) throws(SystemFailure) -> Int {
+    var filled = 0
+    while filled < room.count {
+      let got = unsafe pread(
+        number, room.baseAddress.map { unsafe $0 + filled }, room.count - filled, off_t(start + filled))
+      if got < 0, errno == EINTR { continue }
+      guard got >= 0 else { throw SystemFailure("read", subject) }
+      if got == 0 { break }
+      filled += got
     }
-    return bytes.count == count ? bytes : nil
+    return filled
+  }
+
+  /// The same from the beginning with what the kernel has at hand: the disk is never waited for.
+  func fillAtHand(_ room: UnsafeMutableRawBufferPointer) -> Int {
+    max(unsafe linux_read_at_hand(number, room.baseAddress, room.count, 0), 0)
   }
 
   /// Whether the file ends at `count` or before.

@@ -70,7 +70,10 @@ package enum Heap {
   package static func mergeFreedAtOnce() { linux_merge_freed() }
 
   /// Returns free pages to the kernel.
-  package static func giveBack() { linux_trim_heap() }
+  package static func giveBack() {
+    BodySlabs.shared.giveBack()
+    linux_trim_heap()
+  }
 }
 
 /// The kernel's random numbers.

@@ -217,7 +217,7 @@ struct MemoryCapacityTests {
   @Test func `pictures of equal size are evicted in AlamofireImage's numbers`() {
     // 100 MiB and 60 MiB, 164,000 bytes each: 639 fit, the next one leaves 383.
     let tier = MemoryTier.holding(104_857_600, preferred: 62_914_560)
-    let bytes = 164_000 - (image("http://h/000", bytes: 0).cost)
+    let bytes = 164_000 - (image("http://h/000", bytes: 100_000).cost - 100_000)
     func add(_ number: Int) {
       let name = String(repeating: "0", count: 3 - "\(number)".count) + "\(number)"
       _ = tier.add(image("http://h/\(name)", bytes: bytes), at: at(0))

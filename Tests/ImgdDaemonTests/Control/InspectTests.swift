@@ -90,7 +90,7 @@ struct InspectTests {
     let held = try #require(try stage.client.receive()["held"])
     let names = [
       "base", "pictures", "variants", "failures", "requests", "outcomes", "clients", "transfers",
-      "disk",
+      "disk", "unused",
     ]
     let sum = names.reduce(0) { $0 + (held[$1]?.integer ?? -1) }
     #expect(held["total"]?.integer == sum)

@@ -108,6 +108,7 @@ final class StatsCommand {
       "transfers": transfers.bodies + transfers.partials + transfers.idleHandles
         + transfers.connections * Self.transfer, "decoding": parts.renditions.heldBytes,
       "fleet": parts.fleetPurges.heldBytes + parts.fleet.heldBytes, "disk": pictures.disk.held.total,
+      "unused": BodySlabs.shared.unused,
     ]
     line.fields(accounts)
     line.field("total", accounts.reduce(0) { $0 + $1.value })

@@ -237,7 +237,7 @@ extension CachedImage {
     return derived(
       key: key,
       body: ImageBody(
-        isSmall ? Payload(made.content.bytes) : made.content.outsideReserve(),
+        isSmall ? made.content.plain : made.content.outsideReserve(),
         facts: ImageFacts(
           format: made.format?.rawValue ?? facts.format, width: made.width, height: made.height, frames: made.frames,
           orientation: 1), checksum: checksum, isPixels: made.format == nil), checked: checked)
