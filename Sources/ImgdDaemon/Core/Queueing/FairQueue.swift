@@ -98,7 +98,7 @@ final class TurnLine {
 
     /// Its place in the heaps in which it stands.
     var key: Int64 { isNew ? stamp - TurnLine.step : stamp }
-    var isOffered: Bool { inner.map { !$0.offered.isEmpty } ?? !claims.isEmpty }
+    var isOffered: Bool { inner?.isOffering ?? !claims.isEmpty }
     var isQuick: Bool { inner.map { !$0.quick.isEmpty } ?? claims.hasQuick }
 
     /// Whether remembering it makes a difference when it comes again.
@@ -124,6 +124,7 @@ final class TurnLine {
   }
 
   var count: Int { members.count }
+  var isOffering: Bool { !offered.isEmpty }
   private var present: Int { members.count - gone.count }
 
   /// The member that a claim belongs to.

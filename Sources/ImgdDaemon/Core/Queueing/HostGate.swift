@@ -208,6 +208,7 @@ final class HostLine {
 
   /// The claims to offer: those of the connection whose turn it is, unless it has to let others go first.
   func candidates(hasToWait: (Claimant) -> Bool) -> [Claim] {
+    guard claims.isOffering else { return [] }
     let ready = claims.heads { hasToWait($0) ? .nothing : .anything }
     guard let heads = ready ?? claims.heads(admits: { _ in .anything }) else { return [] }
     return heads.next == heads.oldest ? [heads.next] : [heads.next, heads.oldest]
@@ -293,7 +294,11 @@ struct Places {
 extension Dictionary where Value == Int {
   /// Counts a key down, and forgets it at zero.
   mutating func countDown(_ key: Key, by amount: Int = 1) {
-    let rest = self[key, default: 0] - amount
-    self[key] = rest > 0 ? rest : nil
+    guard let place = index(forKey: key) else {
+      if amount < 0 { self[key] = -amount }
+      return
+    }
+    let rest = values[place] - amount
+    if rest > 0 { values[place] = rest } else { remove(at: place) }
   }
 }
