@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/sendfile.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -66,6 +67,15 @@ int linux_link_unnamed(int fd, int directory, const char *name) {
   char own[16];
   snprintf(own, sizeof own, "%d", fd);
   return linkat(linux_own_descriptors(), own, directory, name, AT_SYMLINK_FOLLOW);
+}
+
+int linux_status(int fd, void *status) {
+#if defined __x86_64__ || defined __aarch64__
+  // There the kernel fills in the same structure.
+  return syscall(SYS_fstat, fd, status);
+#else
+  return fstat(fd, status);
+#endif
 }
 
 int linux_rename_new(int directory, const char *name, const char *new_name) {

@@ -1,20 +1,24 @@
 /// A first-in, first-out queue: constant cost for each step, memory at most about twice its contents.
-package struct Fifo<Element> {
-  @usableFromInline package private(set) var items: [Element?] = []
-  @usableFromInline package private(set) var head = 0
+///
+/// It is public, as far as it is used all the time, since only that is compiled in the targets that use it: otherwise each
+/// call would look up the type of the element at run time.
+public struct Fifo<Element> {
+  @usableFromInline var items: [Element?] = []
+  @usableFromInline var head = 0
 
-  // Inlined into other targets: otherwise each call would look up the type of the element at run time.
-  @inlinable @inline(__always) package var count: Int { items.count - head }
+  @inlinable public var count: Int { items.count - head }
 
-  @inlinable @inline(__always) package var isEmpty: Bool { count == 0 }
+  @inlinable public var isEmpty: Bool { count == 0 }
 
-  package init() {}
+  @inlinable public init() {}
 
   /// The element `index` places after the first; nil beyond the last.
-  @inline(__always) package subscript(index: Int) -> Element? { head + index < items.count ? items[head + index] : nil }
+  @inlinable public subscript(index: Int) -> Element? {
+    head + index < items.count ? items[head + index] : nil
+  }
 
   /// The oldest element.
-  package var first: Element? { self[0] }
+  @inlinable public var first: Element? { self[0] }
 
   var last: Element? { items.last ?? nil }
 
@@ -22,10 +26,10 @@ package struct Fifo<Element> {
   package var all: [Element] { items[head...].compactMap { $0 } }
 
   /// Adds an element at the end.
-  package mutating func append(_ element: Element) { items.append(element) }
+  @inlinable public mutating func append(_ element: Element) { items.append(element) }
 
   /// Removes the oldest element; nil when there is none.
-  package mutating func popFirst() -> Element? {
+  @inlinable public mutating func popFirst() -> Element? {
     guard head < items.count else { return nil }
     let first = items[head].take()
     head += 1

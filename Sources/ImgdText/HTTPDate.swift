@@ -111,7 +111,10 @@ package enum HTTPDate {
   private enum Place { static let (weekday, day, month, year, hour, minute, second) = (0, 5, 8, 12, 17, 20, 23) }
 
   /// Writes a moment in this form.
-  package static func text(_ seconds: Int64) -> String {
+  package static func text(_ seconds: Int64) -> String { String(decoding: bytes(seconds), as: UTF8.self) }
+
+  /// The bytes of that text.
+  package static func bytes(_ seconds: Int64) -> [UInt8] {
     var moment = time_t(seconds)
     var parts = unsafe tm()
     // Fills the parts from a number, without a time zone.
@@ -126,7 +129,7 @@ package enum HTTPDate {
     unsafe put(parts.tm_hour, &text, at: Place.hour)
     unsafe put(parts.tm_min, &text, at: Place.minute)
     unsafe put(parts.tm_sec, &text, at: Place.second)
-    return String(decoding: text, as: UTF8.self)
+    return text
   }
 
   private static func put(_ number: Int32, _ text: inout [UInt8], at place: Int) {

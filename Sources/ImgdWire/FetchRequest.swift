@@ -265,7 +265,8 @@ package enum StorePolicy: String, CaseIterable, Sendable {
 package enum Priority: String, CaseIterable, Comparable, Sendable {
   case low, normal, high
 
-  private var rank: Int {
+  /// Its place among all, the one that is served last at 0.
+  package var rank: Int {
     switch self {
     case .low: 0
     case .normal: 1

@@ -63,6 +63,8 @@ ssize_t linux_receive_message(
 
 // Where a file ends: glibc's fstat is a call that can also be given a path.
 off_t linux_length(int fd);
+// The `struct stat` of a file, for the same reason: that call looks up an empty path.
+int linux_status(int fd, void *status);
 
 // Signals as a descriptor. The set is a bit mask: bit N for signal N.
 int linux_block_signals(uint64_t mask);

@@ -69,7 +69,7 @@ package struct Freshness: Sendable, Equatable {
   // Plain numbers, at most half the size of a `Duration`: every picture in memory has them, and every hit
   // reads them. Origins grant whole seconds, which take no more than 31 bits.
   let ageNanoseconds: Int64
-  private let remainingNanoseconds: Int64
+  let remainingNanoseconds: Int64
   private let whileRevalidateSeconds: UInt32
   private let ifErrorSeconds: UInt32
 
@@ -243,8 +243,12 @@ struct AnswerDates {
   /// The single date of a field. A field that comes twice, even with the same date, has no date, since
   /// its joined lines would not be one.
   private static func date(_ name: String, in headers: HeaderList, now: Int64) -> Int64? {
-    let values = headers.filter { $0.name == name }
-    return values.count == 1 ? HTTPDate.parse(values[0].value, now: now) : nil
+    var found: String?
+    for field in headers where field.name == name {
+      guard found == nil else { return nil }
+      found = field.value
+    }
+    return found.flatMap { HTTPDate.parse($0, now: now) }
   }
 
   /// The first number of a list, as RFC 9111 demands (5.1); 0 for a field that does not begin with a number.

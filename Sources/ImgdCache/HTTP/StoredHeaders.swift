@@ -45,7 +45,14 @@ package struct StoredHeaders: Sendable {
     return nil
   }
 
-  var packed: [UInt8] { HeaderPacking.packed(list) }
+  /// The fields in the form of a file.
+  var packed: [UInt8] {
+    guard !kept.isEmpty else { return [] }
+    var writer = ByteWriter(capacity: 3 * kept.count + 128)
+    var reader = HeaderReader(kept)
+    while reader.copyNext(to: &writer) {}
+    return writer.bytes
+  }
 }
 
 // MARK: What is kept of a message
@@ -53,18 +60,18 @@ package struct StoredHeaders: Sendable {
 extension StoredHeaders {
   /// Fields about one connection alone, or for one proxy (RFC 9111, 3.1), which mean nothing to
   /// later readers of the answer.
-  private static let hopByHop: Set = [
+  private static let hopByHop = [
     "connection", "keep-alive", "proxy-authenticate", "proxy-authentication-info", "proxy-authorization",
     "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
   ]
   /// Fields meant for the one client that asked, which has no use for them here: the daemon has no
   /// cookies. Later readers of the answer must not see them.
-  private static let personal: Set = ["set-cookie", "set-cookie2", "authentication-info"]
-  private static let neverKept = hopByHop.union(personal)
+  private static let personal = ["set-cookie", "set-cookie2", "authentication-info"]
+  private static let neverKept = FieldNames(hopByHop + personal)
   /// Fields that decide how an answer is used later.
-  private static let needed: Set = [
+  private static let needed = FieldNames([
     "age", "cache-control", "content-type", "date", "etag", "expires", "last-modified", "location", "pragma", "vary",
-  ]
+  ])
   /// The most bytes of fields that are kept with a picture: more than honest origins send, and little
   /// beside a picture.
   package static let mostKept = 8 << 10
@@ -78,8 +85,19 @@ extension StoredHeaders {
   /// Fields that decide how the answer is used are kept even if `Connection` names them (RFC 9110, 7.6.1): naming
   /// `Cache-Control` there must not lift what it forbids.
   package static func storable(_ list: HeaderList) -> HeaderList {
-    let nominated = Set(list.filter { $0.name == "connection" }.flatMap { names(in: $0.value) }).subtracting(needed)
-    return list.filter { !neverKept.contains($0.name) && !nominated.contains($0.name) }
+    // Nearly always empty, since nearly all origins name nothing but `keep-alive` there.
+    var nominated: Set<String> = []
+    for field in list where field.name == "connection" {
+      for name in names(in: field.value) where !needed.contains(name) && !neverKept.contains(name) {
+        nominated.insert(name)
+      }
+    }
+    var kept: HeaderList = []
+    kept.reserveCapacity(list.count)
+    for field in list where !neverKept.contains(field.name) && (nominated.isEmpty || !nominated.contains(field.name)) {
+      kept.append(field)
+    }
+    return kept
   }
 
   /// The fields that fit within a limit, in their order; if not all do, those that are needed later take precedence.
@@ -220,6 +238,15 @@ struct HeaderReader {
     return (name, text())
   }
 
+  /// Copies the next field as files have it; false at the end.
+  mutating func copyNext(to writer: inout ByteWriter) -> Bool {
+    guard offset < bytes.count else { return false }
+    let number = byte()
+    if number == 0 { copyText(to: &writer) } else { writer.put(HeaderNames.bytes(of: number)) }
+    copyText(to: &writer)
+    return true
+  }
+
   private mutating func number(bytes count: Int) -> Int { (0..<count).reduce(0) { $0 | Int(byte()) << (8 * $1) } }
 
   private mutating func byte() -> UInt8 {
@@ -228,11 +255,30 @@ struct HeaderReader {
   }
 
   private mutating func text() -> String {
+    switch part() {
+    case .date(let seconds): HTTPDate.text(seconds)
+    case .text(let range): String(decoding: bytes[range], as: UTF8.self)
+    }
+  }
+
+  private mutating func copyText(to writer: inout ByteWriter) {
+    switch part() {
+    case .date(let seconds): writer.put(HTTPDate.bytes(seconds))
+    case .text(let range): writer.put(bytes[range])
+    }
+  }
+
+  private enum Part {
+    case date(Int64)
+    case text(Range<Int>)
+  }
+
+  private mutating func part() -> Part {
     let first = byte()
-    if first == HeaderMark.date { return HTTPDate.text(Int64(number(bytes: 5))) }
+    if first == HeaderMark.date { return .date(Int64(number(bytes: 5))) }
     let count = first == HeaderMark.long ? number(bytes: 4) : Int(first)
     defer { offset += count }
-    return String(decoding: bytes[offset..<offset + count], as: UTF8.self)
+    return .text(offset..<offset + count)
   }
 }
 
@@ -246,24 +292,41 @@ enum HeaderNames {
     "strict-transport-security", "timing-allow-origin", "vary", "via", "x-amz-request-id", "x-cache", "x-cache-hits",
     "x-content-type-options", "x-frame-options", "x-served-by", "x-timer", "x-xss-protection",
   ]
-  private static let numbers = Dictionary(uniqueKeysWithValues: all.enumerated().map { ($1, UInt8($0 + 1)) })
+  private static let names = FieldNames(all)
+  private static let bytes = all.map { Array($0.utf8) }
 
-  static func number(of name: String) -> UInt8? { numbers[name] }
+  static func number(of name: String) -> UInt8? { names.place(of: name).map { UInt8($0 + 1) } }
 
   static func name(_ number: UInt8) -> String { all[Int(number) - 1] }
+
+  static func bytes(of number: UInt8) -> [UInt8] { bytes[Int(number) - 1] }
+}
+
+/// Some names of header fields in lower case. They are found by their length: then at most a few have to be compared,
+/// which costs a tenth of a hash.
+private struct FieldNames {
+  private var places: [[(name: String, place: Int)]] = []
+
+  init(_ names: [String]) {
+    for (place, name) in names.enumerated() {
+      let count = name.utf8.count
+      while places.count <= count { places.append([]) }
+      places[count].append((name, place))
+    }
+  }
+
+  /// The place of a name in the list; nil where it is not there.
+  func place(of name: String) -> Int? {
+    let count = name.utf8.count
+    guard count < places.count else { return nil }
+    return places[count].first { $0.name == name }?.place
+  }
+
+  func contains(_ name: String) -> Bool { place(of: name) != nil }
 }
 
 /// Header fields as files have them: names and values in turn, each preceded by its length in four bytes.
 enum HeaderPacking {
-  static func packed(_ list: HeaderList) -> [UInt8] {
-    var writer = ByteWriter(capacity: list.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 8 })
-    for (name, value) in list {
-      writer.put(name)
-      writer.put(value)
-    }
-    return writer.bytes
-  }
-
   /// The value of the first field with a name in lower case, found without making a list.
   static func value(of name: String, in packed: [UInt8]) -> String? {
     var reader = ByteReader(packed[...])

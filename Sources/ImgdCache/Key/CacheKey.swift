@@ -44,8 +44,9 @@ package struct CacheKey: Hashable, Sendable {
         left.distinction, identifier: right.identifier, variant: right.variant, scope: right.scope)
   }
 
-  /// By bytes, as keys are compared.
+  /// By the digest, or by bytes, as keys are compared: no URL is hashed twice.
   package func hash(into hasher: inout Hasher) {
+    if let digest { return hasher.combine(digest) }
     hasher.combine(url)
     if let identifier { hashBytes(of: identifier, into: &hasher) }
     hasher.combine(variant)

@@ -54,9 +54,11 @@ private func hexDigits(of high: UInt64, _ low: UInt64) -> String {
 extension [UInt8] {
   /// The last hexadecimal digits of a number, in lower case.
   mutating func appendHex(_ number: UInt64, digits: Int) {
-    for place in (0..<digits).reversed() {
-      let digit = UInt8(truncatingIfNeeded: number >> (place * 4)) & 15
-      append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") - 10 + digit)
+    append(addingCapacity: digits) { (text: inout OutputSpan<UInt8>) in
+      for place in (0..<digits).reversed() {
+        let digit = UInt8(truncatingIfNeeded: number >> (place * 4)) & 15
+        text.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") - 10 + digit)
+      }
     }
   }
 }
@@ -90,10 +92,19 @@ package struct Digest128: Hashable, Sendable {
     self.low = low
   }
 
+  /// Fetched once: the short calls of the library look for the algorithm each time.
+  nonisolated(unsafe) private static let algorithm = unsafe EVP_MD_fetch(nil, "SHA256", nil)
+
   init(of bytes: Span<UInt8>) {
-    var digest = [UInt8](repeating: 0, count: Int(SHA256_DIGEST_LENGTH))
-    unsafe bytes.withUnsafeBufferPointer { bytes in _ = unsafe SHA256(bytes.baseAddress, bytes.count, &digest) }
-    high = digest[0..<8].reduce(0) { $0 << 8 | UInt64($1) }
-    low = digest[8..<16].reduce(0) { $0 << 8 | UInt64($1) }
+    var digest: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
+    let isMade = unsafe bytes.withUnsafeBufferPointer { bytes in
+      unsafe withUnsafeMutableBytes(of: &digest) { digest in
+        let start = unsafe digest.bindMemory(to: UInt8.self).baseAddress
+        return unsafe EVP_Digest(bytes.baseAddress, bytes.count, start, nil, Self.algorithm, nil) == 1
+      }
+    }
+    precondition(isMade, "libcrypto has SHA-256")
+    high = UInt64(bigEndian: digest.0)
+    low = UInt64(bigEndian: digest.1)
   }
 }

@@ -14,6 +14,11 @@ struct ByteWriter {
     bytes += more
   }
 
+  mutating func put(_ more: ArraySlice<UInt8>) {
+    put(UInt32(clamping: more.count))
+    bytes += more
+  }
+
   mutating func put(_ text: String) {
     put(UInt32(clamping: text.utf8.count))
     bytes += text.utf8

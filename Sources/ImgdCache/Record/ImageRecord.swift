@@ -16,7 +16,7 @@ extension StoredRecord {
       facts: image.facts, checksum: image.checksum, storedAt: storedAt,
       freshUntil: image.isGranted(at: now) ? storedAt + max(freshness.remaining.milliseconds / 1_000, 1) : 0,
       status: response.status, headers: response.headers.packed, redirectTarget: response.redirectTarget,
-      initialAgeMs: freshness.initialAge.milliseconds, lifetimeMs: freshness.remaining.milliseconds,
+      initialAgeMs: freshness.ageNanoseconds / 1_000_000, lifetimeMs: freshness.remainingNanoseconds / 1_000_000,
       whileRevalidateMs: freshness.staleWhileRevalidate.milliseconds, ifErrorMs: freshness.staleIfError?.milliseconds,
       flags: RecordFlags(image), varying: StoredHeaders(image.vary.pairs).packed, place: image.vary.place,
       tags: image.tags, description: image.description)

@@ -39,7 +39,7 @@ import Glibc
   /// The status of this file; `subject` names it in a failure.
   package func status(_ subject: String) throws(SystemFailure) -> FileStatus {
     var status = stat()
-    guard unsafe fstat(number, &status) == 0 else { throw SystemFailure("fstat", subject) }
+    guard unsafe linux_status(number, &status) == 0 else { throw SystemFailure("fstat", subject) }
     return FileStatus(status)
   }
 

@@ -49,7 +49,9 @@ private final class Delivery<Message> {
 
   private let loop: Unowned<EventLoop>
   private let receive: (Message) -> Void
-  private var waiting = Fifo<Message>()
+  /// As they came, from the next one on: put into a queue one by one, each would be copied once more.
+  private var waiting: [Message] = []
+  private var place = 0
   private var isDue = false
 
   init(on loop: EventLoop, to receive: @escaping (Message) -> Void) {
@@ -58,22 +60,34 @@ private final class Delivery<Message> {
   }
 
   func deliver(_ messages: [Message]) -> Bool {
-    for message in messages { waiting.append(message) }
+    guard !messages.isEmpty else { return false }
+    if waiting.isEmpty { waiting = messages } else { waiting += messages }
     if !isDue { deliverSome() }
-    return !messages.isEmpty
+    return true
   }
 
   private func deliverSome() {
     isDue = false
     let end = loop.object.moment.nanoseconds + Self.share
     for count in 1...Self.mostPerTick {
-      guard let message = waiting.popFirst() else { return }
-      receive(message)
+      place += 1
+      receive(waiting[place - 1])
+      guard place < waiting.count else {
+        (waiting, place) = ([], 0)
+        return
+      }
       if count % Self.messagesBetweenLooks == 0, loop.object.moment.nanoseconds >= end { break }
     }
-    guard !waiting.isEmpty else { return }
+    forgetReceived()
     isDue = true
     loop.object.nextTick { [self] in deliverSome() }
+  }
+
+  /// Moves at most as many messages as have been received since the last time.
+  private func forgetReceived() {
+    guard 2 * place >= waiting.count else { return }
+    waiting.removeFirst(place)
+    place = 0
   }
 }
 

@@ -8,6 +8,12 @@ package struct JSONWriter: Sendable {
   /// Appends to `bytes`, which are taken over without copying.
   package init(appendingTo bytes: consuming [UInt8] = []) { self.bytes = bytes }
 
+  /// Begins with room for so many bytes.
+  package init(room: Int) {
+    bytes = []
+    bytes.reserveCapacity(room)
+  }
+
   /// Ends a line: the next value stands on its own.
   package mutating func newline() {
     bytes.append(UInt8(ascii: "\n"))

@@ -151,7 +151,7 @@ struct CachedImageTests {
     #expect(whole.key == name && whole.key.digest == name.digest && whole.isOf(name.url.text))
     #expect(whole.matches(name.url.text, identifier: "thumb é", variant: nil, scope: nil))
     #expect(!whole.isPlain(name.url.text.utf8.span) && !whole.isOf("http://h/"))
-    #expect(whole.response.headers.packed == HeaderPacking.packed(headers))
+    #expect(whole.response.headers.packed == packed(headers))
     #expect(whole.byteCount == count)
     #expect(whole.payload.bytes == [UInt8](repeating: 9, count: count))
     let renewed = whole.renewed(
@@ -174,4 +174,14 @@ struct CachedImageTests {
     #expect(endless.isFresh(at: at(2_000)))
     #expect(endless.freshFor(at: at(2_000)) > 1_000_000)
   }
+}
+
+/// Header fields as files have them.
+private func packed(_ list: HeaderList) -> [UInt8] {
+  var writer = ByteWriter()
+  for (name, value) in list {
+    writer.put(name)
+    writer.put(value)
+  }
+  return writer.bytes
 }

@@ -5,7 +5,7 @@
 package struct DiskEntry: Sendable, Equatable {
   package let digest: KeyDigest
   /// The number of the entry; numbers are never used twice.
-  package let number: UInt32
+  package internal(set) var number: UInt32
   package let bytes: UInt32
   /// The room that the file takes on disk, in blocks of 512 bytes.
   private let blocks: UInt32

@@ -6,18 +6,25 @@ package struct IndexEntries {
   /// Adds an entry under a new number; the file of an earlier entry of the same digest becomes a pending unlink.
   ///
   /// Numbers that are negative or absurdly large are clamped to the range that can be read back.
-  package func insert(_ row: IndexRow, retiring keepUntil: Int64) throws(IndexProblem) -> (
-    number: UInt32, retired: PendingUnlink?
-  ) {
+  package func insert(_ row: IndexRow, retiring keepUntil: Int64) throws(IndexProblem) -> Addition {
     try connection.expectWriting()
     var row = row.sane
     let earlier = try entry(of: row.record.digest)
     var retired: PendingUnlink?
     if let earlier { retired = try unlinks.retire(earlier.number, keepUntil: keepUntil) }
-    row.number = try insertEntry(DiskEntry(row))
+    var entry = DiskEntry(row)
+    entry.number = try insertEntry(entry)
+    row.number = entry.number
     try insertPicture(row)
     try insertTags(of: row)
-    return (row.number, retired)
+    return Addition(entry: entry, retired: retired)
+  }
+
+  /// A new entry, and the file that it replaces.
+  package struct Addition {
+    package let entry: DiskEntry
+    package let retired: PendingUnlink?
+    package var number: UInt32 { entry.number }
   }
 
   /// Writes what a confirmation has changed: the answer, its freshness, times, flags and tags.

@@ -72,10 +72,13 @@ final class DiskStores: DiskPart {
     guard queue.store(of: image) == nil else { return nil }
     if purges.verdict(on: image, in: .disk) == .stale { image.markStale() }
     guard let record = StoredRecord(image, wall: rules.wall, at: loop.now) else { return .tooLarge }
+    let key = CacheKey(
+      url: CanonicalURL(canonical: record.url), identifier: record.identifier, variant: record.variant,
+      knownDigest: record.digest)
     let row = IndexRow(
-      record: record, host: image.url.host, suffix: files.suffix(of: image.facts), lastAccess: rules.wall)
+      record: record, host: key.url.host, suffix: files.suffix(of: image.facts), lastAccess: rules.wall)
     let order = StoreOrder(row: row, payload: image.payload, keepReplacedUntil: rules.wall + rules.leaseSeconds)
-    queue.add(PendingStore(image, order, checked: purges.newest))
+    queue.add(PendingStore(image, key, order, checked: purges.newest))
     // It is sent at the end of the tick, so that images that come together are stored together.
     if queue.unsent.count == 1 { loop.atTickEnd { [unowned self] in send() } }
     return nil
@@ -168,7 +171,7 @@ final class DiskStores: DiskPart {
 /// One picture on its way to the disk, as the control loop sees it.
 final class PendingStore {
   let image: CachedImage
-  /// Its key, put together only once.
+  /// The image's own, put together only once.
   let key: CacheKey
   let order: StoreOrder
   var settled: [() -> Void] = []
@@ -178,9 +181,9 @@ final class PendingStore {
   /// The last purge that it was compared with on its way.
   var checked: UInt64
 
-  init(_ image: CachedImage, _ order: StoreOrder, checked: UInt64) {
+  init(_ image: CachedImage, _ key: CacheKey, _ order: StoreOrder, checked: UInt64) {
     self.image = image
-    key = image.key
+    self.key = key
     self.order = order
     self.checked = checked
   }

@@ -15,6 +15,8 @@ struct PictureStore {
 
   private final class Draft {
     let prepared: PreparedFile
+    /// Its entry, once its row is written.
+    var entry: DiskEntry?
     init(_ prepared: consuming PreparedFile) { self.prepared = prepared }
   }
 
@@ -46,25 +48,21 @@ struct PictureStore {
     DiskEntry, DiskTrouble
   >] {
     var retired: [PendingUnlink] = []
-    var rows: [IndexRow?] = zip(drafts, orders).map { draft, order in
-      guard case .success(let draft) = draft else { return nil }
-      var row = order.row
-      row.allocated = draft.prepared.allocated
-      if row.record.checksum == .unknown { row.record.checksum = BodyChecksum(of: order.payload) }
-      return row
-    }
     let result = Result { () throws(DiskTrouble) in
       try disk.commit { index throws(IndexProblem) in
-        for (place, order) in zip(rows.indices, orders) {
-          guard let row = rows[place] else { continue }
+        for (draft, order) in zip(drafts, orders) {
+          guard case .success(let draft) = draft else { continue }
+          var row = order.row
+          row.allocated = draft.prepared.allocated
+          if row.record.checksum == .unknown { row.record.checksum = BodyChecksum(of: order.payload) }
           let added = try index.entries.insert(row, retiring: order.keepReplacedUntil)
-          rows[place]?.number = added.number
+          draft.entry = added.entry
           if let file = added.retired { retired.append(file) }
         }
       }
     }
-    let outcomes = zip(drafts, rows).map { draft, row in
-      draft.flatMap { draft in result.flatMap { row.map { link(draft, as: $0) } ?? .failure(.notStored) } }
+    let outcomes = zip(drafts, orders).map { draft, order in
+      draft.flatMap { draft in result.flatMap { link(draft, suffix: order.row.suffix) } }
     }
     if case .success = result { try? EntryRemoval(disk: disk).unlink(retired.filter { $0.keepUntil <= 0 }) }
     return outcomes
@@ -83,9 +81,10 @@ struct PictureStore {
   }
 
   /// Gives the file of a row its name; if that fails, the row is removed again.
-  private func link(_ draft: Draft, as row: IndexRow) -> Result<DiskEntry, DiskTrouble> {
-    guard let file = row.file else {
-      return .failure(DiskTrouble(.broken, "'\(row.suffix)' is no extension of a file"))
+  private func link(_ draft: Draft, suffix: String) -> Result<DiskEntry, DiskTrouble> {
+    guard var entry = draft.entry else { return .failure(.notStored) }
+    guard let file = PictureFile(digest: entry.digest, number: entry.number, suffix: suffix) else {
+      return .failure(DiskTrouble(.broken, "'\(suffix)' is no extension of a file"))
     }
     do throws(SystemFailure) {
       do throws(SystemFailure) { try disk.shelves.link(draft.prepared, as: file) } catch {
@@ -94,11 +93,10 @@ struct PictureStore {
         try disk.shelves.remove(file)
         try disk.shelves.link(draft.prepared, as: file)
       }
-      var entry = DiskEntry(row)
       entry.stamp = (try? draft.prepared.descriptor.status(file.name).stamp) ?? 0
       return .success(entry)
     } catch {
-      try? EntryRemoval(disk: disk).remove([row.number], at: .max)
+      try? EntryRemoval(disk: disk).remove([entry.number], at: .max)
       return .failure(disk.explained(DiskTrouble(error)))
     }
   }

@@ -60,7 +60,7 @@ struct PictureLine {
 
   /// What comes after these, up to the bytes that end the line.
   var ending: [UInt8] {
-    var line = JSONWriter()
+    var line = JSONWriter(room: 192)
     line.path(path)
     if picture.isStale { line.field("stale", true) }
     switch content {
@@ -141,7 +141,7 @@ struct ShownPicture {
 
   /// All fields but the ages, encoded.
   var encodedFields: [UInt8] {
-    var line = JSONWriter()
+    var line = JSONWriter(room: url.utf8.count + 192)
     line.field("url", url)
     line.field("source", source.rawValue)
     line.field("coalesced", isCoalesced)

@@ -24,7 +24,7 @@ final class DownloadScheduler {
     var holder: Claimant?
     var isSlow = false
     /// How many requests of each priority wait for it.
-    var requests: [Priority: Int] = [:]
+    var requests = PriorityCounts()
 
     init(host: HostQueue) { self.host = host }
   }
@@ -74,14 +74,14 @@ final class DownloadScheduler {
   func join(_ serial: UInt64, by claimant: Claimant, _ priority: Priority, isServedNext: Bool = false, at now: Instant)
   {
     guard let download = downloads[serial] else { return }
-    changeRequests(of: download) { $0[priority, default: 0] += 1 }
+    changeRequests(of: download) { $0.add(priority) }
     guard download.holder == nil else { return }
     if let claim = download.claims[claimant] {
-      claim.requests[priority, default: 0] += 1
+      claim.requests.add(priority)
       return moveIfNeeded(claim, of: download)
     }
     let claim = Claim(to: serial, by: claimant, priority, arrival: nextNumber(), due: now + settings.ageBound)
-    claim.requests[priority] = 1
+    claim.requests.add(priority)
     download.claims[claimant] = claim
     lineUp(claim, of: download, isServedLast: settings.order == .fifo && !isServedNext)
   }
@@ -89,9 +89,9 @@ final class DownloadScheduler {
   /// Counts one request fewer. A claim whose priority falls comes before those that had the lower one.
   func leave(_ serial: UInt64, by claimant: Claimant, _ priority: Priority) {
     guard let download = downloads[serial] else { return }
-    changeRequests(of: download) { $0.countDown(priority) }
+    changeRequests(of: download) { $0.remove(priority) }
     guard let claim = download.claims[claimant] else { return }
-    claim.requests.countDown(priority)
+    claim.requests.remove(priority)
     guard claim.requests.isEmpty else { return moveIfNeeded(claim, of: download) }
     download.claims[claimant] = nil
     gate.remove(claim, at: download.host)
@@ -108,7 +108,7 @@ final class DownloadScheduler {
     gate.refresh(download.host)
   }
 
-  private func changeRequests(of download: Download, _ change: (inout [Priority: Int]) -> Void) {
+  private func changeRequests(of download: Download, _ change: (inout PriorityCounts) -> Void) {
     let before = download.requests.highest
     change(&download.requests)
     guard download.holder != nil, !download.isSlow else { return }
@@ -156,7 +156,7 @@ final class DownloadScheduler {
   func startable(at now: Instant) -> [UInt64] {
     gate.releaseHosts(at: now)
     var started: [UInt64] = []
-    while let claim = gate.next(at: now), let download = downloads[claim.serial] {
+    while queuedCount > 0, let claim = gate.next(at: now), let download = downloads[claim.serial] {
       gate.givePlace(to: claim, at: download.host, download.requests.highest)
       download.holder = claim.claimant
       leaveQueue(download)

@@ -180,7 +180,7 @@ final class Downloader {
       serial: download.serial, url: download.url.text,
       headers: download.mergeKey.headers + (download.confirming?.conditions ?? []), maxBytes: download.allowance.bytes,
       deadline: download.allowance.time, keepsPartial: download.isForKeeping,
-      uid: download.wishes.first?.claimant.uid ?? 0, isAfterPublic: download.mergeKey.isAfterPublic)
+      uid: download.uid, isAfterPublic: download.mergeKey.isAfterPublic)
     download.transferPhase = order.phase
     transfers.begin(order)
   }

@@ -35,7 +35,7 @@ final class MergedDownload {
   /// When its transfer began; nil while it waits.
   var begunAt: Instant?
   /// The tiers that a purge or a later download keeps it out of; its picture is delivered all the same.
-  private(set) var closedTiers: Set<Tier> = []
+  private(set) var closedTiers = Tiers()
   /// The last purge that it was compared with and that was not about it.
   private(set) var checked: UInt64
   /// Where the engine says what the transfer waits for, once it has begun.
@@ -103,7 +103,7 @@ final class MergedDownload {
   var keys: [CacheKey] { [mergeKey.key] + (confirming.map { [$0.key] } ?? []) }
 
   /// Whether its picture is kept nowhere.
-  var isPurgedEverywhere: Bool { closedTiers.count == Tier.allCases.count }
+  var isPurgedEverywhere: Bool { closedTiers == .all }
 
   /// Whether no request joins it any more: one that comes after a purge wants the picture as it is after that.
   var isPurged: Bool { !closedTiers.isEmpty }
@@ -113,22 +113,25 @@ final class MergedDownload {
     guard checked < purges.newest, !isPurgedEverywhere else { return }
     for tier in Tier.allCases {
       let verdict = purges.verdict(on: mergeKey.key, tags: tags, in: tier.scope, after: checked, storedAt: nil)
-      if verdict != .untouched { closedTiers.insert(tier) }
+      if verdict != .untouched { closedTiers.insert(tier.scope) }
     }
     if !isPurged { checked = purges.newest }
   }
 
   /// Keeps it out of all tiers: a later download has brought its picture first.
-  func close() { closedTiers = Set(Tier.allCases) }
-
-  var waiters: [Waiter] { waiting.all }
+  func close() { closedTiers = .all }
 
   /// The wishes that hold for the picture: those of the waiters, or the last one of an orphan.
-  var wishes: [PictureWish] { waiting.isEmpty ? lastToLeave.map { [$0] } ?? [] : waiters.map(\.wish) }
+  var wishes: [PictureWish] { waiting.isEmpty ? lastToLeave.map { [$0] } ?? [] : waiting.map(\.wish) }
+
+  /// The user who has waited for it longest.
+  var uid: UInt32 { (waiting.oldest?.wish ?? lastToLeave)?.claimant.uid ?? 0 }
 
   var waiterCount: Int { waiting.count }
 
-  var isForKeeping: Bool { wishes.contains(where: \.isForKeeping) }
+  var isForKeeping: Bool {
+    waiting.isEmpty ? lastToLeave?.isForKeeping == true : waiting.contains { $0.wish.isForKeeping }
+  }
 
   /// Whether a confirmation names a version of the answer other than the stored one, or another target.
   func isMisconfirmed(by head: ResponseHead) -> Bool {
@@ -156,6 +159,9 @@ final class MergedDownload {
     if waiting.isEmpty { lastToLeave = waiter.wish }
     return waiter.wish
   }
+
+  /// Brings all waiters up to date at once.
+  func attend() { for waiter in waiting { waiter.attend(self) } }
 
   /// The next waiters of the round, which ends with the last ones.
   func nextOfRound(most: Int) -> [Waiter] {
@@ -235,7 +241,9 @@ protocol Transfers: AnyObject {
 extension TransferEngine: Transfers {}
 
 /// A transfer's event on its way to the core, with the picture that its body was recognised as.
-struct TransferReport: Sendable {
+///
+/// An object, since it is handed on several times, and holds much.
+final class TransferReport: Sendable {
   typealias Content = Result<ReceivedPicture, NotAPicture>
 
   let serial: UInt64
@@ -243,7 +251,8 @@ struct TransferReport: Sendable {
   /// Nil unless the event brings a body.
   let content: Content?
 
-  /// Recognises the picture, on the transfer loop: looking into many megabytes would delay hits.
+  /// Recognises the picture, and packs its header fields, on the transfer loop: looking into many megabytes would delay
+  /// hits.
   init(_ event: TransferEvent) {
     self.event = event
     serial =
@@ -255,7 +264,7 @@ struct TransferReport: Sendable {
         result.payload.withBytes { bytes in
           Result { () throws(NotAPicture) in
             let picture = try PictureProbe.recognise(bytes)
-            return ReceivedPicture(picture: picture, checksum: BodyChecksum(of: result.payload))
+            return ReceivedPicture(picture, result)
           }
         }
       } else { nil }
@@ -265,6 +274,16 @@ struct TransferReport: Sendable {
 struct ReceivedPicture: Sendable {
   let picture: PictureMeasures
   let checksum: BodyChecksum
+  /// The header fields that belong to the answer itself, and the answer as it is kept with the picture.
+  let headers: HeaderList
+  let response: StoredResponse
+
+  init(_ picture: PictureMeasures, _ result: TransferResult) {
+    self.picture = picture
+    checksum = BodyChecksum(of: result.payload)
+    headers = result.head.pairs
+    response = StoredResponse(status: result.head.status, headers: headers)
+  }
 }
 
 extension TransferResult {

@@ -42,21 +42,19 @@ final class DownloadSettlement: FetchPart {
   private func received(_ result: TransferResult, _ received: ReceivedPicture, _ download: MergedDownload)
     -> FetchOutcome
   {
-    let (head, picture) = (result.head, received.picture)
-    let headers = head.pairs
+    let (picture, headers, status) = (received.picture, received.headers, received.response.status)
     let key = download.mergeKey.key(keeping: headers)
     removeAnswers(to: download)
     let accepted = settings.downloads.acceptTypes
     guard accepted.contains(where: { $0.rawValue == picture.format.name }) else {
       return .failure(FetchFailure(error: .unsupported(picture, accepted: accepted)))
     }
-    let freshness = freshness(of: headers, status: head.status, ttl: ttl(of: download), for: key, download)
+    let freshness = freshness(of: headers, status: status, ttl: ttl(of: download), for: key, download)
     let image = CachedImage.make(
       key: key, body: ImageBody(result.payload, facts: ImageFacts(picture), checksum: received.checksum),
-      answer: ImageAnswer(
-        StoredResponse(status: head.status, headers: headers), freshness: freshness,
-        vary: download.mergeKey.outcome(of: headers)), tags: download.tags, serial: download.serial,
-      isPurged: download.isPurgedEverywhere, checked: download.checked, stored: moment)
+      answer: ImageAnswer(received.response, freshness: freshness, vary: download.mergeKey.outcome(of: headers)),
+      tags: download.tags, serial: download.serial, isPurged: download.isPurgedEverywhere, checked: download.checked,
+      stored: moment)
     keep(image, of: download)
     return .image(DeliveredImage(image: image, source: .network))
   }
@@ -118,8 +116,8 @@ final class DownloadSettlement: FetchPart {
   private func keep(_ image: CachedImage, of download: MergedDownload) {
     guard download.isForKeeping else { return }
     if !download.isPurged { downloader.overtake(by: download) }
-    let wanted = download.wishes.reduce(into: Set<Tier>()) { $0.formUnion($1.tiers) }
-    let tiers = Set(Tier.allCases).subtracting(download.closedTiers)
+    let wanted = download.wishes.reduce(into: Tiers()) { $0.formUnion($1.tiers) }
+    let tiers = Tiers.all.subtracting(download.closedTiers)
     pictures.keep(image, wanted: wanted, in: tiers)
     // Where it replaces something under another key, the origin has begun or ceased to let everybody have it.
     for key in download.keys where key != image.key { _ = pictures.remove(key, olderThan: download.serial) }

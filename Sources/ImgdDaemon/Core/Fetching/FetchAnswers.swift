@@ -121,12 +121,12 @@ final class FetchAnswers {
   }
 
   /// Tells that the fetch is queued or started, where that is wanted; its host is left alone for `pause`.
-  func tell(_ event: StaticString, of job: FetchJob, after pause: Duration? = nil) {
+  func tell(_ event: StaticString, of job: FetchJob, after pause: @autoclosure () -> Duration? = nil) {
     guard job.request.events else { return }
     job.client?.write { line in
       ReplyEncoder.begin(id: job.id, event: event, receipt: job.receipt, into: &line)
       line.field("url", job.request.url)
-      if let pause { line.field("retry_after_ms", Int(pause.milliseconds)) }
+      if let pause = pause() { line.field("retry_after_ms", Int(pause.milliseconds)) }
       ReplyEncoder.end(into: &line)
     }
   }

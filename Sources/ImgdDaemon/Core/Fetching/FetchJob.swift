@@ -35,6 +35,8 @@ final class FetchJob {
   let receipt: ReceiptID
   /// Jobs are numbered as they come.
   var number: UInt64 = 0
+  /// Whether it has begun, and has not ended.
+  fileprivate(set) var isLive = false
   let id: RequestID
   let request: FetchRequest
   let url: CanonicalURL
@@ -190,6 +192,7 @@ struct JobRegistry {
   mutating func add(_ job: FetchJob) {
     lastNumber += 1
     job.number = lastNumber
+    job.isLive = true
     live[job.receipt] = job
     roll.add(job)
     for tag in Set(job.request.tags) {
@@ -208,6 +211,7 @@ struct JobRegistry {
 
   mutating func remove(_ job: FetchJob) {
     guard live.removeValue(forKey: job.receipt) != nil else { return }
+    job.isLive = false
     roll.remove(job)
     for tag in Set(job.request.tags) {
       tagged.update(tag) { roll in

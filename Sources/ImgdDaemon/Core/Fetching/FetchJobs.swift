@@ -38,8 +38,6 @@ final class FetchJobs: FetchPart {
     registry.roll(of: tag).part(after: number, most: most)
   }
 
-  func isLive(_ job: FetchJob) -> Bool { registry[job.receipt] === job }
-
   /// Refuses a receipt that is in use, or another user's: those who learn of it must not destroy what it stands for.
   func checkIsFree(_ receipt: ReceiptID, for uid: UInt32) throws(WireError) {
     guard registry[receipt] == nil else { throw .duplicate(receipt) }
@@ -104,7 +102,7 @@ final class FetchJobs: FetchPart {
 
   /// The only way out for a job; one that has ended in the meantime is skipped.
   func end(_ job: FetchJob, _ outcome: FetchOutcome, path: PictureLine.Path? = nil) {
-    guard isLive(job) else { return }
+    guard job.isLive else { return }
     letGo(job)
     job.deadline?.cancel()
     // What a job has found stored is not counted when the job is kept with its outcome.

@@ -66,7 +66,7 @@ final class FetchPipeline: FetchPart {
   private func event<Found>(
     of job: FetchJob, _ event: @escaping (Found) -> FetchMachine.Event, look: (@escaping (Found) -> Void) -> Look<Found>
   ) -> FetchMachine.Event? {
-    let found = look { [unowned self] found in if jobs.isLive(job) { carry(job, on: event(found)) } }
+    let found = look { [unowned self] found in if job.isLive { carry(job, on: event(found)) } }
     if case .now(let found) = found { return event(found) }
     wait(for: job)
     return nil
@@ -179,10 +179,7 @@ final class FetchPipeline: FetchPart {
 
   /// Brings all who wait for a download up to date with it: at once, or in parts if there are many.
   private func attend(to download: MergedDownload) {
-    guard download.waiterCount > Turns.waitersAtOnce || download.round.isUnderWay else {
-      for waiter in download.waiters { waiter.attend(download) }
-      return
-    }
+    guard download.waiterCount > Turns.waitersAtOnce || download.round.isUnderWay else { return download.attend() }
     if download.round.begin() {
       turns.carryOut {
         for waiter in download.nextOfRound(most: Turns.waitersAtOnce) { waiter.attend(download) }

@@ -58,7 +58,7 @@ final class FetchRequests: FetchPart {
       return jobs.refuse(target, refusal, to: client)
     }
     try check(request, from: client)
-    let isAsWritten = url.text.utf8.elementsEqual(request.url.utf8)
+    let isAsWritten = sameBytes(url.text, request.url)
     let mergeKey = MergeKey(
       request, url, uid: client.peer.uid, credentials: credentials, digest: isAsWritten ? digest : nil)
     let job = FetchJob(

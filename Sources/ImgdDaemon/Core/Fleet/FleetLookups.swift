@@ -213,7 +213,7 @@ final class FleetLookup {
   /// Ends the waiting.
   var limit: Timer?
   /// The tiers of this machine in which any of them wants the picture.
-  private(set) var tiers: Set<Tier> = []
+  private(set) var tiers: Tiers = []
   fileprivate var waiting = Roll<(FleetFinding) -> Void>()
 
   init(serial: UInt64, name: Name, checked: UInt64, at now: Instant) {
@@ -255,7 +255,7 @@ final class FleetFound {
   /// Tells it apart from others under its key.
   let stamp: UInt64
   /// The tiers of this machine in which it is wanted.
-  let tiers: Set<Tier>
+  let tiers: Tiers
   /// Whether it has been put into those tiers.
   var hasRisen = false
 

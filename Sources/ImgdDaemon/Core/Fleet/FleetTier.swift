@@ -70,10 +70,14 @@ final class FleetTier {
   var wallSeconds: Int64 { WallClock.seconds + secondsAhead }
 
   /// Looks for what is wanted; `then` is called later. Nil where that is of no use, and nothing was begun.
-  func lookUp(_ key: MergeKey, _ wish: PictureWish, then: @escaping (FleetFinding) -> Void) -> FleetLookups.Place? {
-    guard let lookups = readable, wish.mode.counts, wish.mode.usesUnconfirmed || wish.isRefresh,
-      let digest = key.digestForAll
-    else { return nil }
+  func lookUp(_ key: MergeKey, _ wish: @autoclosure () -> PictureWish, then: @escaping (FleetFinding) -> Void)
+    -> FleetLookups.Place?
+  {
+    guard let lookups = readable else { return nil }
+    let wish = wish()
+    guard wish.mode.counts, wish.mode.usesUnconfirmed || wish.isRefresh, let digest = key.digestForAll else {
+      return nil
+    }
     let claims = wish.mode != .onlyIfCached
     if claims, downloader.hasShare(for: key, wish.mode) { return nil }
     return lookups.lookUp(
@@ -102,7 +106,7 @@ final class FleetTier {
     guard !found.hasRisen, !found.tiers.isEmpty, pictures.memory.peek(found.image.key)?.serial ?? 0 < found.image.serial
     else { return }
     found.hasRisen = true
-    pictures.keep(found.image, wanted: found.tiers, in: Set(Tier.allCases))
+    pictures.keep(found.image, wanted: found.tiers, in: .all)
   }
 
   /// Notes, before a transfer, which purges it comes after, and the claim that it is meant to fulfil.

@@ -110,11 +110,9 @@ extension FetchRequest {
 
   var keepsInFleet: Bool { cache.keeps && store.allowsFleet }
 
-  var tiers: Set<Tier> {
-    var tiers: Set<Tier> = []
-    if keepsInMemory { tiers.insert(.memory) }
-    if keepsOnDisk { tiers.insert(.disk) }
-    return tiers
+  var tiers: Tiers {
+    // With plain numbers: an empty list of them would be made at run time.
+    Tiers(rawValue: (keepsInMemory ? Tiers.memory.rawValue : 0) | (keepsOnDisk ? Tiers.disk.rawValue : 0))
   }
 
   /// The request that confirms the stored picture; no client waits for its answer.
@@ -142,8 +140,11 @@ extension Delivery {
   var bringsBytes: Bool { self == .inline || self == .fd || self == .pixels }
 }
 
+/// Some of the tiers of this machine, or none.
+typealias Tiers = PurgeList.Scope
+
 /// What a fetch wants of a picture at its present hop, as far as others who get the same picture are concerned.
-struct PictureWish {
+final class PictureWish {
   /// The most that a transfer may take for it.
   struct Allowance: Equatable {
     var bytes: Int
@@ -167,7 +168,7 @@ struct PictureWish {
   /// The lifetime that the request sets, in seconds.
   let ttl: Int?
   /// The tiers of this machine in which the picture is wanted.
-  let tiers: Set<Tier>
+  let tiers: Tiers
   let keepsInFleet: Bool
 
   init(

@@ -4,8 +4,9 @@ import ImgdWire
 
 /// The identity of a transfer: requests that agree in it may share one, if their policy allows it.
 ///
-/// Keys are compared byte by byte. Headers may have 60 KB, so they are hashed once, and not at each search.
-struct MergeKey: Hashable {
+/// Keys are compared byte by byte. Headers may have 60 KB, so they are hashed once, and not at each search. A key is an
+/// object since it is handed on many times, and nothing of it changes.
+final class MergeKey: Hashable, Sendable {
   let key: CacheKey
   /// The variant of the key without the headers: for an identifier, its user.
   let owner: KeyVariant?
@@ -31,17 +32,22 @@ struct MergeKey: Hashable {
     sharedKey =
       key.scope == nil || CredentialSharing(credentialNames) == nil
       ? nil : CacheKey(url: key.url, identifier: key.identifier, variant: key.variant)
+    headersHash = headers.isEmpty ? 0 : Self.hash(of: headers)
+  }
+
+  private static func hash(of headers: [HeaderField]) -> Int {
     var hasher = Hasher()
     for header in headers {
       hashBytes(of: header.name, into: &hasher)
       hashBytes(of: header.value, into: &hasher)
     }
-    headersHash = hasher.finalize()
+    return hasher.finalize()
   }
 
   static func == (left: MergeKey, right: MergeKey) -> Bool {
-    left.headersHash == right.headersHash && left.key == right.key && left.credentialNames == right.credentialNames
-      && left.isAfterPublic == right.isAfterPublic
+    if left === right { return true }
+    return left.headersHash == right.headersHash && left.key == right.key
+      && left.credentialNames == right.credentialNames && left.isAfterPublic == right.isAfterPublic
       && left.headers.elementsEqual(right.headers) { sameBytes($0.name, $1.name) && sameBytes($0.value, $1.value) }
   }
 
@@ -77,7 +83,9 @@ extension MergeKey {
   /// The identity of a request that is not plain, or whose picture is not known to be there.
   ///
   /// `digest` belongs to the key, where it has been computed.
-  init(_ request: FetchRequest, _ url: CanonicalURL, uid: UInt32, credentials: CredentialNames, digest: KeyDigest?) {
+  convenience init(
+    _ request: FetchRequest, _ url: CanonicalURL, uid: UInt32, credentials: CredentialNames, digest: KeyDigest?
+  ) {
     let headers = request.headers.map { HeaderField($0.name.lowercased(), $0.value) }.sorted { $0.name < $1.name }
     let names = Set(headers.map { $0.name }.filter(credentials.contains))
     let parts = KeyParts(headers, names, identifier: request.identifier, uid: uid)

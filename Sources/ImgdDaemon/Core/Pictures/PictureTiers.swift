@@ -232,8 +232,9 @@ final class PictureTiers {
 
   /// Keeps a picture in the tiers in which it is wanted, and takes an older one out of the others of `tiers`: nobody
   /// may find that one afterwards. Tiers from which it was purged in the meantime stay as they are.
-  func keep(_ image: CachedImage, wanted: Set<Tier>, in tiers: Set<Tier>) {
-    let tiers = tiers.filter { purges.verdict(on: image, in: $0.scope) != .purged }
+  func keep(_ image: CachedImage, wanted: Tiers, in tiers: Tiers) {
+    var tiers = tiers
+    for tier in Tier.allCases where purges.verdict(on: image, in: tier.scope) == .purged { tiers.remove(tier.scope) }
     let mayBeKept = image.freshness.refusal == nil
     guard variants.admit(image, isKept: mayBeKept && !wanted.isDisjoint(with: tiers), in: tiers) else { return }
     if tiers.contains(.memory) {

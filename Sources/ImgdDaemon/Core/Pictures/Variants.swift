@@ -136,7 +136,7 @@ final class Variants {
   // MARK: Answers come and go
 
   /// Takes in an answer that is kept, or comes in place of another; false for one that a later one has overtaken.
-  func admit(_ image: CachedImage, isKept: Bool, in tiers: Set<Tier>) -> Bool {
+  func admit(_ image: CachedImage, isKept: Bool, in tiers: Tiers) -> Bool {
     guard let base = image.base, !tiers.isEmpty else { return true }
     guard isKept else {
       leave(table.removeRivals(of: image).filter { $0 != image.key })

@@ -17,7 +17,7 @@ final class Claim: Hashable {
   /// Of one claimant's claims, the one with the smallest key is served next.
   var turnKey: Int64
   /// How many requests of each priority are behind it, where these may change its priority.
-  var requests: [Priority: Int] = [:]
+  var requests = PriorityCounts()
 
   init(
     to serial: UInt64, by claimant: Claimant, _ priority: Priority, arrival: Int64, expecting time: ServiceTime? = nil,
@@ -39,9 +39,18 @@ final class Claim: Hashable {
   func hash(into hasher: inout Hasher) { hasher.combine(arrival) }
 }
 
-extension [Priority: Int] {
+/// How many requests of each priority there are.
+struct PriorityCounts {
+  private var counts = [0, 0, 0] as InlineArray<3, Int>
+
+  var isEmpty: Bool { counts[0] == 0 && counts[1] == 0 && counts[2] == 0 }
+
   /// The highest priority that is counted; where none is, the lowest.
-  var highest: Priority { keys.max() ?? .low }
+  var highest: Priority { counts[Priority.high.rank] > 0 ? .high : counts[Priority.normal.rank] > 0 ? .normal : .low }
+
+  mutating func add(_ priority: Priority) { counts[priority.rank] += 1 }
+
+  mutating func remove(_ priority: Priority) { counts[priority.rank] = max(counts[priority.rank] - 1, 0) }
 }
 
 /// The one for whom something waits: a connection, or a share of one. Without a connection it is a user.
@@ -58,6 +67,12 @@ struct Claimant: Hashable {
     case .connection: Claimant(uid: uid, connection: connection)
     case .share: self
     }
+  }
+
+  /// A connection has one user: the number of either says nearly everything.
+  func hash(into hasher: inout Hasher) {
+    hasher.combine(connection ?? UInt64(uid))
+    if let share { hasher.combine(share) }
   }
 }
 

@@ -11,26 +11,33 @@ struct FairQueue {
   /// One in this many services goes to what is overdue at a lower priority.
   private static let servicesForAge = 4
 
-  let lines: [Priority: TurnLine]
+  /// By rising priority.
+  private let lines: [TurnLine]
   private var servicesSinceAge = servicesForAge - 1
 
   /// With turns of users, and of what belongs to them down to that level.
   init(to last: TurnLevel) {
-    lines = Dictionary(uniqueKeysWithValues: Priority.allCases.map { ($0, TurnLine(.user, to: last)) })
+    lines = Priority.allCases.map { _ in TurnLine(.user, to: last) }
   }
 
-  mutating func next(of priorities: [Priority] = Priority.allCases, at now: Instant, admits: (Claimant) -> Admission)
-    -> Claim?
-  {
-    let heads = priorities.compactMap { lines[$0]?.heads(admits: admits) }
-    let firsts = heads.map { $0.oldest.isOverdue(at: now) ? $0.oldest : $0.next }
-    let overdue = firsts.dropLast().filter { $0.isOverdue(at: now) }
-    if servicesSinceAge >= Self.servicesForAge - 1, let oldest = overdue.min(by: { $0.arrival < $1.arrival }) {
-      servicesSinceAge = 0
-      return oldest
+  func line(_ priority: Priority) -> TurnLine { lines[priority.rank] }
+
+  /// `lowest` is the lowest priority of which something may be served.
+  mutating func next(from lowest: Priority, at now: Instant, admits: (Claimant) -> Admission) -> Claim? {
+    var first: Claim?
+    var overdue: Claim?
+    for line in lines[lowest.rank...] {
+      guard let heads = line.heads(admits: admits) else { continue }
+      // What was found so far has a lower priority.
+      if let first, first.isOverdue(at: now), first.arrival < overdue?.arrival ?? .max { overdue = first }
+      first = heads.oldest.isOverdue(at: now) ? heads.oldest : heads.next
     }
-    if !firsts.isEmpty { servicesSinceAge = min(servicesSinceAge + 1, Self.servicesForAge - 1) }
-    return firsts.last
+    if servicesSinceAge >= Self.servicesForAge - 1, let overdue {
+      servicesSinceAge = 0
+      return overdue
+    }
+    if first != nil { servicesSinceAge = min(servicesSinceAge + 1, Self.servicesForAge - 1) }
+    return first
   }
 }
 
@@ -69,7 +76,8 @@ final class TurnLine {
   /// The length of a step. Newcomers stand within one, ahead of the clock.
   private static let step: Int64 = 1 << 20
 
-  private struct Member {
+  private final class Member: Hashable {
+    let name: Claimant
     var stamp: Int64 = 0
     /// It has not been served since it came.
     var isNew = true
@@ -79,14 +87,19 @@ final class TurnLine {
     let inner: TurnLine?
     var claims = ClaimLine()
 
-    /// Changes it, and returns where it stands then in each heap; nil where it does not.
-    mutating func keys(after change: (inout Member) -> Void) -> (offered: Int64?, quick: Int64?) {
-      change(&self)
-      let key = isNew ? stamp - TurnLine.step : stamp
-      let isEmpty = inner?.offered.isEmpty ?? claims.isEmpty
-      let hasQuick = inner.map { !$0.quick.isEmpty } ?? claims.hasQuick
-      return (isEmpty ? nil : key, hasQuick ? key : nil)
+    init(_ name: Claimant, inner: TurnLine?) {
+      self.name = name
+      self.inner = inner
     }
+
+    static func == (left: Member, right: Member) -> Bool { left === right }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+
+    /// Its place in the heaps in which it stands.
+    var key: Int64 { isNew ? stamp - TurnLine.step : stamp }
+    var isOffered: Bool { inner?.isOffering ?? !claims.isEmpty }
+    var isQuick: Bool { inner.map { !$0.quick.isEmpty } ?? claims.hasQuick }
 
     /// Whether remembering it makes a difference when it comes again.
     func counts(at clock: Int64) -> Bool { !isNew && stamp > clock || inner?.members.isEmpty == false }
@@ -96,10 +109,10 @@ final class TurnLine {
   private let last: TurnLevel
   private var members: [Claimant: Member] = [:]
   /// The members that offer something, and those that offer something quick.
-  private var offered = KeyedHeap<Claimant>()
-  private var quick = KeyedHeap<Claimant>()
+  private var offered = KeyedHeap<Member>()
+  private var quick = KeyedHeap<Member>()
   /// The members that are not present, but are remembered.
-  private var gone = KeyedHeap<Claimant>()
+  private var gone = KeyedHeap<Member>()
   private var clock: Int64 = 0
   /// The stamp of the last newcomer.
   private var newest: Int64 = 0
@@ -111,56 +124,58 @@ final class TurnLine {
   }
 
   var count: Int { members.count }
+  var isOffering: Bool { !offered.isEmpty }
   private var present: Int { members.count - gone.count }
 
-  /// Changes the member that a claim belongs to, and moves it to where it stands then.
-  private func change(_ claim: Claim, _ change: (inout Member) -> Void) {
-    let name = claim.claimant.member(at: level)
-    guard let place = members.index(forKey: name) else { return }
-    let keys = members.values[place].keys(after: change)
-    offered.set(name, key: keys.offered)
-    quick.set(name, key: keys.quick)
+  /// The member that a claim belongs to.
+  private func member(of claim: Claim) -> Member? { members[claim.claimant.member(at: level)] }
+
+  /// Moves a member to where it stands after a change.
+  private func place(_ member: Member) {
+    offered.set(member, key: member.isOffered ? member.key : nil)
+    quick.set(member, key: member.isQuick ? member.key : nil)
   }
 
   func join(_ claim: Claim) {
-    let name = claim.claimant.member(at: level)
-    if members[name] == nil {
-      let inner = level == last ? nil : TurnLevel(rawValue: level.rawValue + 1)
-      members[name] = Member(inner: inner.map { TurnLine($0, to: last) })
-    }
-    if members[name]?.present == 0 { seat(name) }
-    change(claim) {
-      $0.present += 1
-      $0.inner?.join(claim)
-    }
+    let member = member(of: claim) ?? newMember(claim.claimant.member(at: level))
+    if member.present == 0 { seat(member) }
+    member.present += 1
+    member.inner?.join(claim)
+    place(member)
   }
 
-  private func seat(_ name: Claimant) {
-    gone.remove(name)
-    guard let member = members[name], member.isNew || member.stamp <= clock else { return }
+  private func newMember(_ name: Claimant) -> Member {
+    let inner = level == last ? nil : TurnLevel(rawValue: level.rawValue + 1)
+    let member = Member(name, inner: inner.map { TurnLine($0, to: last) })
+    members[name] = member
+    return member
+  }
+
+  private func seat(_ member: Member) {
+    gone.remove(member)
+    guard member.isNew || member.stamp <= clock else { return }
     // Behind the one that was served a step ago, whose stamp is one more than the clock was.
     newest = min(max(newest, clock + 1) + 1, clock + Self.step)
-    members[name]?.stamp = newest
-    members[name]?.isNew = true
+    member.stamp = newest
+    member.isNew = true
   }
 
   /// `time` is what its service took in the end, if it had one that is measured.
   func leave(_ claim: Claim, after time: ServiceTime? = nil) {
-    change(claim) {
-      if let time, let expected = claim.expected { $0.stamp += time.charge - expected.charge }
-      $0.present -= 1
-      $0.inner?.leave(claim, after: time)
-    }
+    guard let member = member(of: claim) else { return }
+    if let time, let expected = claim.expected { member.stamp += time.charge - expected.charge }
+    member.present -= 1
+    member.inner?.leave(claim, after: time)
+    place(member)
     if let time { moveClock(to: clock + min(time, .quick).charge / Int64(present)) }
-    let name = claim.claimant.member(at: level)
-    guard let member = members[name], member.present == 0 else { return }
+    guard member.present == 0 else { return }
     // By time, nobody owes anything when nobody else is there.
     if claim.expected != nil, present == 1 {
       (members, gone, clock, newest) = ([:], KeyedHeap(), 0, 0)
       return
     }
-    gone.insert(name, key: member.stamp)
-    forgetIfPossible(name)
+    gone.insert(member, key: member.stamp)
+    forgetIfPossible(member)
     if gone.count > Self.mostRemembered, let least = gone.first { forget(least) }
   }
 
@@ -169,23 +184,27 @@ final class TurnLine {
     while let first = gone.first, forgetIfPossible(first) {}
   }
 
-  @discardableResult private func forgetIfPossible(_ name: Claimant) -> Bool {
-    guard members[name]?.counts(at: clock) == false else { return false }
-    forget(name)
+  @discardableResult private func forgetIfPossible(_ member: Member) -> Bool {
+    guard !member.counts(at: clock) else { return false }
+    forget(member)
     return true
   }
 
-  private func forget(_ name: Claimant) {
-    gone.remove(name)
-    members[name] = nil
+  private func forget(_ member: Member) {
+    gone.remove(member)
+    members[member.name] = nil
   }
 
   func offer(_ claim: Claim) {
-    change(claim) { if let inner = $0.inner { inner.offer(claim) } else { $0.claims.insert(claim) } }
+    guard let member = member(of: claim) else { return }
+    if let inner = member.inner { inner.offer(claim) } else { member.claims.insert(claim) }
+    place(member)
   }
 
   func withdraw(_ claim: Claim) {
-    change(claim) { if let inner = $0.inner { inner.withdraw(claim) } else { $0.claims.remove(claim) } }
+    guard let member = member(of: claim) else { return }
+    if let inner = member.inner { inner.withdraw(claim) } else { member.claims.remove(claim) }
+    place(member)
   }
 
   func insert(_ claim: Claim) {
@@ -201,9 +220,9 @@ final class TurnLine {
   /// What is offered by the member whose turn it is among those that are admitted, on every level.
   func heads(for admission: Admission = .anything, admits: (Claimant) -> Admission) -> Heads? {
     var heads: Heads?
-    _ = (admission == .quick ? quick : offered).first { name in
-      let own = min(admission, admits(name))
-      guard own != .nothing, let member = members[name] else { return false }
+    _ = (admission == .quick ? quick : offered).first { member in
+      let own = min(admission, admits(member.name))
+      guard own != .nothing else { return false }
       heads = member.inner.map { $0.heads(for: own, admits: admits) } ?? member.claims.heads(own)
       return heads != nil
     }
@@ -212,15 +231,13 @@ final class TurnLine {
 
   /// Counts the service of a claim that is present as a turn of its claimant.
   func charge(for claim: Claim) {
-    guard let stamp = members[claim.claimant.member(at: level)]?.stamp else { return }
+    guard let member = member(of: claim) else { return }
+    let stamp = member.stamp
     moveClock(to: claim.expected == nil ? clock + Self.step : max(clock, stamp))
-    let earliest = clock - ServiceTime.quick.charge
-    let next = claim.expected.map { max(stamp, earliest) + $0.charge } ?? clock + 1
-    change(claim) {
-      $0.stamp = next
-      $0.isNew = false
-      $0.inner?.charge(for: claim)
-    }
+    member.stamp = claim.expected.map { max(stamp, clock - ServiceTime.quick.charge) + $0.charge } ?? clock + 1
+    member.isNew = false
+    member.inner?.charge(for: claim)
+    place(member)
   }
 }
 

@@ -44,7 +44,7 @@ final class HostGate {
   }
 
   func insert(_ claim: Claim, at host: HostQueue) {
-    queue.lines[claim.priority]?.join(claim)
+    queue.line(claim.priority).join(claim)
     let line = host.line(for: claim)
     line.claims.insert(claim)
     refreshOffer(of: line, at: host)
@@ -54,7 +54,7 @@ final class HostGate {
     let line = host.line(for: claim)
     line.claims.remove(claim)
     refreshOffer(of: line, at: host)
-    queue.lines[claim.priority]?.leave(claim)
+    queue.line(claim.priority).leave(claim)
   }
 
   // MARK: Starting and ending
@@ -67,9 +67,7 @@ final class HostGate {
 
   private func nextOffered(at now: Instant) -> Claim? {
     let places = places
-    return queue.next(of: Priority.allCases.filter { places.admits($0) }, at: now) {
-      places.admits($0) ? .anything : .nothing
-    }
+    return queue.next(from: places.lowest, at: now) { places.admits($0) ? .anything : .nothing }
   }
 
   /// Looks at one of the hosts that let others go first, a different one each time.
@@ -85,7 +83,7 @@ final class HostGate {
   /// Gives a place to what a claim is for, in the turn of its claimant.
   func givePlace(to claim: Claim, at host: HostQueue, _ priority: Priority) {
     host.line(for: claim).claims.charge(for: claim)
-    queue.lines[claim.priority]?.charge(for: claim)
+    queue.line(claim.priority).charge(for: claim)
     places.give(to: claim.claimant, priority)
     host.active += 1
     if !hasPlace(host) { refreshOffers(of: host) }
@@ -128,7 +126,7 @@ final class HostGate {
   }
 
   /// The end of the time for which a host has asked to be left alone; nil where it has not.
-  func holdEnd(of name: String) -> Instant? { hosts[name]?.heldUntil }
+  func holdEnd(of name: String) -> Instant? { held.isEmpty ? nil : hosts[name]?.heldUntil }
 
   /// When the next host may be asked again.
   var nextRelease: Instant? { held.firstKey.map { Instant(nanoseconds: $0) } }
@@ -159,8 +157,8 @@ final class HostGate {
   private func refreshOffer(of line: HostLine, at host: HostQueue) {
     let wanted = hasPlace(host) ? line.candidates { places.holdsBack($0) } : []
     guard wanted != line.offered else { return }
-    for claim in line.offered where !wanted.contains(claim) { queue.lines[line.priority]?.withdraw(claim) }
-    for claim in wanted where !line.offered.contains(claim) { queue.lines[line.priority]?.offer(claim) }
+    for claim in line.offered where !wanted.contains(claim) { queue.line(line.priority).withdraw(claim) }
+    for claim in wanted where !line.offered.contains(claim) { queue.line(line.priority).offer(claim) }
     line.offered = wanted
   }
 }
@@ -180,12 +178,8 @@ final class HostQueue {
   /// Whether it answers again after that time is still to be seen: until then, one at a time.
   var isOnProbation = false
   /// The lines of what waits. A line remembers whose turn it was, and stays as long as anything waits or runs.
-  private(set) var lines: [LineName: HostLine] = [:]
-
-  struct LineName: Hashable {
-    let priority: Priority
-    let uid: UInt32
-  }
+  /// Each is known by its user and its priority.
+  private(set) var lines: [UInt64: HostLine] = [:]
 
   init(name: String) { self.name = name }
 
@@ -195,7 +189,7 @@ final class HostQueue {
   func hasPlace(atMost limit: Int) -> Bool { heldUntil == nil && active < (isOnProbation ? 1 : limit) }
 
   func line(for claim: Claim) -> HostLine {
-    let name = LineName(priority: claim.priority, uid: claim.claimant.uid)
+    let name = UInt64(claim.claimant.uid) << 2 | UInt64(claim.priority.rank)
     if let line = lines[name] { return line }
     let line = HostLine(claim.priority)
     lines[name] = line
@@ -214,6 +208,7 @@ final class HostLine {
 
   /// The claims to offer: those of the connection whose turn it is, unless it has to let others go first.
   func candidates(hasToWait: (Claimant) -> Bool) -> [Claim] {
+    guard claims.isOffering else { return [] }
     let ready = claims.heads { hasToWait($0) ? .nothing : .anything }
     guard let heads = ready ?? claims.heads(admits: { _ in .anything }) else { return [] }
     return heads.next == heads.oldest ? [heads.next] : [heads.next, heads.oldest]
@@ -254,8 +249,8 @@ struct Places {
 
   var hasAny: Bool { free > 0 && active < most }
 
-  /// Where there is more than one place, one is kept from `low`.
-  func admits(_ priority: Priority) -> Bool { priority != .low || limit < 2 || low < limit - 1 }
+  /// The lowest priority that may have a place: where there is more than one, one is kept from `low`.
+  var lowest: Priority { limit < 2 || low < limit - 1 ? .low : .normal }
 
   /// Whether a user may have a place, or a connection of a user who is admitted.
   func admits(_ claimant: Claimant) -> Bool {
@@ -299,7 +294,11 @@ struct Places {
 extension Dictionary where Value == Int {
   /// Counts a key down, and forgets it at zero.
   mutating func countDown(_ key: Key, by amount: Int = 1) {
-    let rest = self[key, default: 0] - amount
-    self[key] = rest > 0 ? rest : nil
+    guard let place = index(forKey: key) else {
+      if amount < 0 { self[key] = -amount }
+      return
+    }
+    let rest = values[place] - amount
+    if rest > 0 { values[place] = rest } else { remove(at: place) }
   }
 }

@@ -2,7 +2,7 @@
 ///
 /// A member that has left leaves a gap; gaps are closed when they are more than half, so that a change costs a few
 /// steps on average, and a place is found by its number.
-struct Roll<Member> {
+struct Roll<Member>: Sequence {
   private struct Place {
     let number: UInt64
     var member: Member?
@@ -48,7 +48,7 @@ struct Roll<Member> {
     return member
   }
 
-  var all: [Member] { places.compactMap(\.member) }
+  func makeIterator() -> some IteratorProtocol<Member> { places.lazy.compactMap(\.member).makeIterator() }
 
   var oldest: Member? { places.first { $0.member != nil }?.member }
 
@@ -60,7 +60,7 @@ struct Roll<Member> {
   /// Some of those after a number, the oldest first, and the number of the last place looked at; nil at the end.
   func part(after number: UInt64, most: Int = 64) -> (members: [Member], end: UInt64?) {
     let start = index(after: number)
-    let end = min(start + most, places.count)
+    let end = Swift.min(start + most, places.count)
     let members = places[start..<end].compactMap(\.member)
     return (members, end < places.count ? places[end - 1].number : nil)
   }

@@ -23,7 +23,7 @@ final class MadePictures {
       return .now(original.delivered(image, from: .memory))
     }
     guard !look.rendition.isPixels else { return .now(nil) }
-    let tiers: Set<Tier> = look.keepsInMemory ? [.memory] : []
+    let tiers: Tiers = look.keepsInMemory ? [.memory] : []
     let delivered = { (image: CachedImage?) in image.map { original.delivered($0, from: .disk) } }
     return onDisk(key, keepingIn: tiers, countsAsUse: look.mode.counts) { then(delivered($0)) }.map(delivered)
   }
@@ -57,7 +57,7 @@ final class MadePictures {
   }
 
   /// Looks for a rendition on disk; one that is found rises into memory, if it may be kept there.
-  func onDisk(_ key: CacheKey, keepingIn tiers: Set<Tier>, countsAsUse: Bool, then: @escaping (CachedImage?) -> Void)
+  func onDisk(_ key: CacheKey, keepingIn tiers: Tiers, countsAsUse: Bool, then: @escaping (CachedImage?) -> Void)
     -> Look<CachedImage?>
   {
     let tiers = tiers.intersection([.memory])
@@ -68,7 +68,7 @@ final class MadePictures {
   }
 
   /// Keeps a rendition in the tiers; decoded pictures never go to disk.
-  func keep(_ image: CachedImage, in tiers: Set<Tier>) {
+  func keep(_ image: CachedImage, in tiers: Tiers) {
     let tiers = image.isPixels ? tiers.subtracting([.disk]) : tiers
     pictures.keep(image, wanted: tiers, in: tiers)
   }

@@ -19,7 +19,7 @@ final class RenditionWork {
   /// The last purge that the original was compared with when this began.
   let checked: UInt64
   /// The tiers in which any of those who ask wants it kept.
-  private(set) var tiers: Set<Tier> = []
+  private(set) var tiers: Tiers = []
   /// Whether it has been ordered from a decoder.
   var isBegun = false
   private var waiting = Roll<Waiter>()
@@ -40,7 +40,7 @@ final class RenditionWork {
 
   var isIdle: Bool { waiting.isEmpty }
 
-  var claims: [DecodeClaim: Int] { waiting.all.reduce(into: [:]) { $0[$1.claim, default: 0] += 1 } }
+  var claims: [DecodeClaim: Int] { waiting.reduce(into: [:]) { $0[$1.claim, default: 0] += 1 } }
 
   func join(_ order: Renditions.Order, _ then: @escaping (Renditions.Outcome) -> Void) -> Place {
     tiers.formUnion(order.tiers)

@@ -65,7 +65,7 @@ final class Renditions {
     let original: CachedImage
     let claim: DecodeClaim
     /// The tiers that may keep it.
-    let tiers: Set<Tier>
+    let tiers: Tiers
     /// Whether one that was made before counts as used.
     let countsAsUse: Bool
   }
