@@ -3,6 +3,7 @@
 //
 //   TransferTable  holds the transfers by serial,
 //   Transfer       carries out one order: hops, retries, the deadline,
+//   FirstContact   lets the others to an origin wait for the first one's TLS handshake,
 //   Exchange       is one request with its response,
 //   NameResolver   finds the addresses of names, with the help of a few more threads,
 //   PartialBodies  keeps bodies that broke off, to be continued,
@@ -98,6 +99,8 @@ final class TransferTable {
   // The thread owns the loop, which owns the mailbox, which owns this table.
   unowned let loop: EventLoop
   let multi: CurlMulti
+  let sessions = SessionShares()
+  var contacts = FirstContacts()
   let names: NameResolver
   let report: (TransferEvent) -> Void
   let count: HoldingsCount
@@ -141,6 +144,7 @@ final class TransferTable {
       idleHandles.removeAll()
       names.close()
       multi.close()
+      sessions.close()
       loop.stop()
     }
   }
@@ -173,7 +177,7 @@ final class TransferTable {
   }
 }
 
-/// What the engine holds at the moment, for a count of the whole process's memory.
+/// What the engine holds at the moment, for a count of the whole process's memory, and how it came by connections.
 package struct TransferHoldings: Sendable, Equatable {
   /// Bytes of the bodies under way.
   package var bodies = 0
@@ -185,6 +189,15 @@ package struct TransferHoldings: Sendable, Equatable {
   package var connections = 0
   /// Names that are being looked up, each on a thread.
   package var lookups = 0
+  /// Requests over new connections so far, and over those that were open.
+  package var opened = 0
+  package var reused = 0
+  /// TLS handshakes so far: full ones, and those that resumed a session.
+  package var handshakes = 0
+  package var resumed = 0
+
+  /// Bytes of the TLS sessions that are kept, at most: those of one origin take each other's place.
+  package var sessions: Int { min(handshakes, SessionShares.mostSessions) * SessionShares.bytesOfSession }
 }
 
 /// The holdings, kept up to date by the transfer thread and read by any other without waiting.
@@ -203,10 +216,20 @@ final class HoldingsCount: Sendable {
   let idleHandles = Gauge()
   let connections = Gauge()
   let lookups = Gauge()
+  private let opened = Gauge()
+  private let reused = Gauge()
+  private let handshakes = Gauge()
+  private let resumed = Gauge()
+
+  func note(isConnected: Bool, _ handshake: Handshake?) {
+    if isConnected { reused.add(1) } else { opened.add(1) }
+    if let handshake { if handshake.isResumed { resumed.add(1) } else { handshakes.add(1) } }
+  }
 
   var all: TransferHoldings {
     TransferHoldings(
       bodies: bodies.value, partials: partials.value, idleHandles: idleHandles.value, connections: connections.value,
-      lookups: lookups.value)
+      lookups: lookups.value, opened: opened.value, reused: reused.value, handshakes: handshakes.value,
+      resumed: resumed.value)
   }
 }
