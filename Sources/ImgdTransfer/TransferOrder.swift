@@ -124,6 +124,8 @@ package struct TransferSettings: Sendable {
   var contactPatience = Duration.seconds(1)
   /// How many idle connections are kept for the next transfer to the same origin.
   package var maxConnections = 32
+  /// How many engines share what is there for all: connections, handles and bodies that broke off.
+  var engines = 1
 
   package init() {}
 }
