@@ -226,6 +226,11 @@ struct MetricFamily: Sendable {
     counter("downloads_redirected", "Downloads that led to another URL", "downloads.redirected"),
     counter("downloads_resumed", "Downloads that went on where they broke off", "downloads.resumed"),
     counter("downloads_received_bytes", "Bytes of bodies from origins", "downloads.bytes_received"),
+    gauge("origin_connections", "Open connections to origins", "downloads.connections"),
+    counter("origin_connections_opened", "Requests over new connections", "downloads.connections_opened"),
+    counter("origin_connections_reused", "Requests over kept connections", "downloads.connections_reused"),
+    counter("origin_tls_handshakes", "Full TLS handshakes with origins", "downloads.tls_handshakes"),
+    counter("origin_tls_resumed", "TLS handshakes that resumed a session", "downloads.tls_resumed"),
     gauge("queue_requests", "Fetches under way", "queue.requests"),
     gauge("queue_bytes", "Memory that fetches under way hold", "queue.bytes"),
   ]

@@ -1,8 +1,9 @@
 // Connecting, TLS and certificates take milliseconds, which must not delay requests for cached pictures: so all
-// network access is on one thread with one loop, and only values cross: orders go in, events come out. On that thread
+// network access is on a thread with a loop of its own, and only values cross: orders go in, events come out. On that thread
 //
 //   TransferTable  holds the transfers by serial,
 //   Transfer       carries out one order: hops, retries, the deadline,
+//   FirstContact   lets the others to an origin wait for the first one's TLS handshake,
 //   Exchange       is one request with its response,
 //   NameResolver   finds the addresses of names, with the help of a few more threads,
 //   PartialBodies  keeps bodies that broke off, to be continued,
@@ -49,7 +50,10 @@ package final class TransferEngine: Sendable {
   }
 
   /// Begins a transfer; all its events carry the order's serial.
-  package func begin(_ order: TransferOrder) { mailbox.post(.begin(order)) }
+  package func begin(_ order: TransferOrder) {
+    count.begun.add(1)
+    mailbox.post(.begin(order))
+  }
 
   /// Changes the limits of a transfer, if it is still under way; the deadline counts from its beginning.
   package func adjust(serial: UInt64, maxBytes: Int, deadline: Duration) {
@@ -64,6 +68,9 @@ package final class TransferEngine: Sendable {
 
   /// Frees the partial bodies that wait to be continued, at most 32 MB.
   package func dropPartials() { mailbox.post(.dropPartials) }
+
+  /// Transfers under way; only the thread that begins them reads it.
+  var load: Int { count.begun.value - count.ended.value }
 
   /// What the engine holds; reading it does not wait for the engine.
   package var holdings: TransferHoldings { count.all }
@@ -90,7 +97,7 @@ enum TransferMessage: Sendable {
 
 /// The transfers under way, by serial, with the state that they share on the transfer thread.
 final class TransferTable {
-  /// A burst of transfers must not leave all its handles behind.
+  /// A burst of transfers must not leave all its handles behind; all engines together keep so many.
   private static let mostIdleHandles = 16
   /// The memory that curl uses for one handle.
   private static let bytesOfHandle = 12 * 1024
@@ -98,10 +105,12 @@ final class TransferTable {
   // The thread owns the loop, which owns the mailbox, which owns this table.
   unowned let loop: EventLoop
   let multi: CurlMulti
+  let sessions = SessionShares()
+  var contacts = FirstContacts()
   let names: NameResolver
   let report: (TransferEvent) -> Void
   let count: HoldingsCount
-  var partials = PartialBodies() { didSet { count.partials.set(partials.bytes) } }
+  var partials: PartialBodies { didSet { count.partials.set(partials.bytes) } }
   private var settings: TransferSettings
   private var transfers: [UInt64: Transfer] = [:]
   private var idleHandles: [EasyHandle] = [] {
@@ -117,6 +126,7 @@ final class TransferTable {
     self.names = names
     self.count = count
     self.report = report
+    partials = PartialBodies(share: settings.engines)
     multi = try CurlMulti(loop: loop, count: count)
     apply(settings)
   }
@@ -130,7 +140,7 @@ final class TransferTable {
       transfer.begin()
     case .adjust(let serial, let maxBytes, let deadline):
       transfers[serial]?.adjust(maxBytes: maxBytes, deadline: deadline)
-    case .abort(let serial): transfers.removeValue(forKey: serial)?.close()
+    case .abort(let serial): remove(serial)?.close()
     case .apply(let settings): apply(settings)
     case .dropPartials: partials.removeAll()
     case .askForLife(let answer): answer()
@@ -141,18 +151,26 @@ final class TransferTable {
       idleHandles.removeAll()
       names.close()
       multi.close()
+      sessions.close()
       loop.stop()
     }
   }
 
   private func apply(_ settings: TransferSettings) {
     self.settings = settings
-    multi.keepConnections(settings.maxConnections)
+    // Those in use count as well: one engine may have all downloads that run.
+    multi.keepConnections(settings.maxConnections / min(settings.engines, 2))
+  }
+
+  private func remove(_ serial: UInt64) -> Transfer? {
+    guard let transfer = transfers.removeValue(forKey: serial) else { return nil }
+    count.ended.add(1)
+    return transfer
   }
 
   /// Removes a transfer and reports its outcome, as its last event.
   func ended(_ transfer: Transfer, _ outcome: TransferOutcome) {
-    transfers[transfer.order.serial] = nil
+    _ = remove(transfer.order.serial)
     report(.finished(serial: transfer.order.serial, outcome))
   }
 
@@ -167,13 +185,13 @@ final class TransferTable {
 
   /// Keeps a handle for the next transfer; one that is not clean is freed, with all that it holds.
   func giveBack(_ handle: EasyHandle, isClean: Bool) {
-    guard isClean, idleHandles.count < Self.mostIdleHandles else { return }
+    guard isClean, idleHandles.count < Self.mostIdleHandles / settings.engines else { return }
     handle.reset()
     idleHandles.append(handle)
   }
 }
 
-/// What the engine holds at the moment, for a count of the whole process's memory.
+/// What the engine holds at the moment, for a count of the whole process's memory, and how it came by connections.
 package struct TransferHoldings: Sendable, Equatable {
   /// Bytes of the bodies under way.
   package var bodies = 0
@@ -185,9 +203,32 @@ package struct TransferHoldings: Sendable, Equatable {
   package var connections = 0
   /// Names that are being looked up, each on a thread.
   package var lookups = 0
+  /// Requests over new connections so far, and over those that were open.
+  package var opened = 0
+  package var reused = 0
+  /// TLS handshakes so far: full ones, and those that resumed a session.
+  package var handshakes = 0
+  package var resumed = 0
+
+  /// Bytes of the TLS sessions that are kept, at most: those of one origin take each other's place.
+  package var sessions = 0
+
+  mutating func add(_ other: TransferHoldings) {
+    bodies += other.bodies
+    partials += other.partials
+    idleHandles += other.idleHandles
+    connections += other.connections
+    lookups += other.lookups
+    opened += other.opened
+    reused += other.reused
+    handshakes += other.handshakes
+    resumed += other.resumed
+    sessions += other.sessions
+  }
 }
 
-/// The holdings, kept up to date by the transfer thread and read by any other without waiting.
+/// The holdings, kept up to date by the transfer thread and read by any other without waiting. What has begun is counted
+/// by the thread that gives the orders.
 final class HoldingsCount: Sendable {
   /// One number, which one thread writes.
   struct Gauge: ~Copyable, Sendable {
@@ -198,15 +239,28 @@ final class HoldingsCount: Sendable {
     func add(_ difference: Int) { number.store(value + difference, ordering: .relaxed) }
   }
 
+  let begun = Gauge()
+  let ended = Gauge()
   let bodies = Gauge()
   let partials = Gauge()
   let idleHandles = Gauge()
   let connections = Gauge()
   let lookups = Gauge()
+  private let opened = Gauge()
+  private let reused = Gauge()
+  private let handshakes = Gauge()
+  private let resumed = Gauge()
+
+  func note(isConnected: Bool, _ handshake: Handshake?) {
+    if isConnected { reused.add(1) } else { opened.add(1) }
+    if let handshake { if handshake.isResumed { resumed.add(1) } else { handshakes.add(1) } }
+  }
 
   var all: TransferHoldings {
     TransferHoldings(
       bodies: bodies.value, partials: partials.value, idleHandles: idleHandles.value, connections: connections.value,
-      lookups: lookups.value)
+      lookups: lookups.value, opened: opened.value, reused: reused.value, handshakes: handshakes.value,
+      resumed: resumed.value,
+      sessions: min(handshakes.value, SessionShares.mostSessions) * SessionShares.bytesOfSession)
   }
 }

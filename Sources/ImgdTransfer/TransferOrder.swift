@@ -120,8 +120,12 @@ package struct TransferSettings: Sendable {
   package var proxy: String?
   package var caFile = "/etc/ssl/certs/ca-certificates.crt"
   package var addressRule = AddressRule()
+  /// How long transfers wait for the first one to an origin with TLS.
+  var contactPatience = Duration.seconds(1)
   /// How many idle connections are kept for the next transfer to the same origin.
   package var maxConnections = 32
+  /// How many engines share what is there for all: connections, handles and bodies that broke off.
+  var engines = 1
 
   package init() {}
 }

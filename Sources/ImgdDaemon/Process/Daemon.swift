@@ -24,7 +24,7 @@ final class Daemon {
   private static let loadLimit = Duration.milliseconds(50)
 
   private let loop: EventLoop
-  private let engine: TransferEngine
+  private let transfers: TransferThreads
   private let fleet: FleetLink?
   private let decoders: DecoderPool
   private let core: Core
@@ -72,20 +72,20 @@ final class Daemon {
         runtime: environment.runtimeDirectory ?? listener.path.lastIndex(of: "/").map { String(listener.path[..<$0]) },
         on: loop)
       let links = Links()
-      engine = try Self.startEngine(configuration, on: loop) { [links] in links.core?.receive($0) }
+      transfers = try Self.startTransfers(configuration, on: loop) { [links] in links.core?.receive($0) }
       fleet = try FleetLink(configuration.fleet, on: loop) { [links] in links.core?.receive($0) }
       decoders = try DecoderPool(configuration.decode, loop: loop)
       reloader = try Reloader(source: source, read: wanted, loop: loop)
       let status = StatusLine(manager, on: loop) { [links] in links.core?.statusText ?? "" }
       core = Core(
-        configuration, transfers: engine, decoding: decoders, fleet: fleet?.engine, disk: disk, loop: loop,
+        configuration, transfers: transfers, decoding: decoders, fleet: fleet?.engine, disk: disk, loop: loop,
         in: links.surroundings(reloader, status, configuration.fleet))
       service = Service(manager, status: status)
       handover = MemoryHandover(
         manager, of: core, mostDescriptors: environment.storeLimit, inheriting: inheritance.left, loop: loop)
       pressure = MemoryPressure(
         PressureRequest(configuration.memory, environment), loop: loop,
-        effects: Self.effects(on: core, engine, decoders, handover))
+        effects: Self.effects(on: core, transfers, decoders, handover))
       self.listener = try ControlListener(listener, for: core.clients, loop: loop)
       links.core = core
       links.pressure = pressure
@@ -155,22 +155,23 @@ final class Daemon {
       suffixes: PictureFormat.allCases.map(\.fileExtension), loop: loop)
   }
 
-  private static func startEngine(
+  private static func startTransfers(
     _ configuration: Configuration, on loop: EventLoop, _ receive: @escaping (TransferReport) -> Void
-  ) throws(SystemFailure) -> TransferEngine {
+  ) throws(SystemFailure) -> TransferThreads {
     let mailbox = try loop.makeMailbox(receive)
-    return try TransferEngine.start(settings: TransferSettings(configuration)) { event in
+    let count = configuration.downloads.threadCount
+    return try TransferThreads(count: count, settings: TransferSettings(configuration)) { event in
       mailbox.post(TransferReport(event))
     }
   }
 
   /// What happens when memory is short: everything that can be fetched again is freed.
   private static func effects(
-    on core: Core, _ engine: TransferEngine, _ decoders: DecoderPool, _ handover: MemoryHandover
+    on core: Core, _ transfers: TransferThreads, _ decoders: DecoderPool, _ handover: MemoryHandover
   ) -> PressureRelief.Effects {
     PressureRelief.Effects(
       release: { released in
-        engine.dropPartials()
+        transfers.dropPartials()
         decoders.retireIdle()
         handover.forget()
         core.parts.pictures.emptyMemory { removed in
@@ -192,7 +193,7 @@ final class Daemon {
     core.clients.finishNow()
     service.closes()
     decoders.stop()
-    engine.stop()
+    transfers.stop()
     // Before the disk: nothing that the fleet might still report is noted any more.
     fleet?.engine.stop()
     core.disk.stop()
@@ -208,7 +209,7 @@ final class Daemon {
     isServing = true
     if Log.isWatched || Log.isVerbose { Log.notice(.start, whereabouts) }
     if reloadIsDue { reloader.reload() }
-    try service.watch(over: engine, fleet?.engine, core.disk, every: watchdogPeriod, on: loop)
+    try service.watch(over: transfers, fleet?.engine, core.disk, every: watchdogPeriod, on: loop)
   }
 
   /// Takes over the memory tier of an earlier daemon, and waits until the disk tier has opened its index. A small
@@ -242,7 +243,7 @@ final class Daemon {
 
   private func apply(_ configuration: Configuration) {
     pressure.apply(isWanted: configuration.memory.pressure == .auto)
-    engine.apply(TransferSettings(configuration))
+    transfers.apply(TransferSettings(configuration))
     fleet?.apply(configuration.fleet)
     decoders.apply(configuration.decode)
     core.apply(configuration)

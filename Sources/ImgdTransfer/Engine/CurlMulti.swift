@@ -38,6 +38,7 @@ internal import ImgdSystem
     watches.removeAll()
   }
 
+  /// Keeps at most so many connections open, those in use among them.
   func keepConnections(_ count: Int) { unsafe curl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, max(count, 1)) }
 
   func add(_ exchange: Exchange) {
@@ -203,8 +204,21 @@ private func socketIsClosing(_ context: UnsafeMutableRawPointer?, _ socket: curl
     }
   }
 
+  /// What the handshake of the connection was, once it is over.
+  var handshake: Handshake {
+    unsafe Handshake(isResumed: curl_easy_is_resumed(pointer), awaitsSession: curl_easy_awaits_session(pointer))
+  }
+
   var expectedLength: Int? {
     let length = unsafe curl_easy_expected_length(pointer)
     return length >= 0 ? Int(length) : nil
   }
+}
+
+/// A handshake of TLS that has succeeded.
+struct Handshake {
+  /// Whether it took up an earlier session, which costs a fraction of a full one.
+  let isResumed: Bool
+  /// Whether other connections can resume its session only when that has arrived.
+  let awaitsSession: Bool
 }

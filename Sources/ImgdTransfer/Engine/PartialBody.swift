@@ -139,24 +139,29 @@ struct PartialKey: Hashable {
   let headers: [HeaderField]
 }
 
-/// Bodies that wait to be continued, limited in number, size and age: old ones are removed at the next use.
+/// Bodies that wait to be continued, limited in number, size and age: old ones are removed at the next use. What is
+/// there for all is divided where several engines keep such bodies.
 struct PartialBodies {
   static let most = 64
   static let mostBytes = 32 << 20
   static let longestWait = Duration.seconds(600)
 
+  private let mostBytes: Int
+
   /// The oldest first.
   private var entries: [(key: PartialKey, body: PartialBody, since: Instant)] = []
   private(set) var bytes = 0
+
+  init(share: Int = 1) { mostBytes = Self.mostBytes / share }
 
   var count: Int { entries.count }
 
   mutating func add(_ body: PartialBody, for key: PartialKey, at now: Instant) {
     _ = takeBody(of: key, at: now)
-    guard body.count <= Self.mostBytes, body.mayBeStored else { return }
+    guard body.count <= mostBytes, body.mayBeStored else { return }
     entries.append((key, body, now))
     bytes += body.count
-    while entries.count > Self.most || bytes > Self.mostBytes { remove(at: 0) }
+    while entries.count > Self.most || bytes > mostBytes { remove(at: 0) }
   }
 
   mutating func takeBody(of key: PartialKey, at now: Instant) -> PartialBody? {

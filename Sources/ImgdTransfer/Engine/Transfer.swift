@@ -44,6 +44,7 @@ final class Transfer {
   /// The largest size that the partial body has had.
   private var furthest = 0
 
+  private var contact: FirstContact?
   private var exchange: Exchange?
   private var deadline: Timer?
   private var pause: Timer?
@@ -68,7 +69,7 @@ final class Transfer {
     partial = partialKey.flatMap { table.partials.takeBody(of: $0, at: table.loop.now) }
     furthest = partial?.count ?? 0
     hold(furthest)
-    attempt()
+    approach()
   }
 
   func adjust(maxBytes: Int, deadline: Duration) {
@@ -82,6 +83,7 @@ final class Transfer {
     deadline?.cancel()
     pause?.cancel()
     stopLookup()
+    if let contact = contact.take() { table.contacts.leave(contact, order.serial) }
     if let exchange {
       partial = order.isResumable ? exchange.takePartial() : nil
       release(exchange)
@@ -108,6 +110,15 @@ final class Transfer {
 
   // MARK: Exchanges
 
+  /// Begins, or lets another transfer to the same origin go ahead.
+  private func approach() {
+    guard let url, url.isEncrypted else { return attempt() }
+    order.phase.enter(.connect)
+    let contact = table.contacts.contact(with: url.origin, loop: table.loop)
+    self.contact = contact
+    contact.join(order.serial, patience: settings.contactPatience) { [unowned self] in attempt() }
+  }
+
   private func attempt() {
     lookups = 0
     waitedForName = .zero
@@ -128,6 +139,7 @@ final class Transfer {
         try request(for: url), on: try table.takeHandle(), for: self, maxBytes: maxBytes, resuming: partial.take(),
         loop: table.loop)
       self.exchange = exchange
+      table.sessions.attach(exchange.easy, for: url)
       table.multi.add(exchange)
     } catch { finish(.failed(error)) }
   }
@@ -181,6 +193,15 @@ final class Transfer {
   }
 
   func socketOpened() { table.count.connections.add(1) }
+
+  /// Called when a connection is ready: one that was there before, or a new one with its handshake, if it has TLS.
+  func requestBegins(isConnected: Bool, handshake: Handshake?) {
+    table.count.note(isConnected: isConnected, handshake)
+    if handshake?.awaitsSession != true { noteContact() }
+  }
+
+  /// Lets others follow to the same origin.
+  func noteContact() { contact?.noteMade() }
 
   private func hold(_ bytes: Int) {
     table.count.bodies.add(bytes - held)
@@ -248,6 +269,7 @@ final class Transfer {
   }
 
   private func fail(_ failure: TransferFailure, in exchange: Exchange) {
+    noteContact()
     let kept = partial?.count ?? 0
     let hasGained = kept > furthest
     furthest = max(kept, furthest)

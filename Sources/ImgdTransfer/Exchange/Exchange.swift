@@ -57,6 +57,7 @@ final class Exchange {
   private var skipped = 0
   private var lastActivity: Instant
   private var idleTimer: Timer?
+  private var hasShakenHands = false
   let phase: PhaseCell
 
   init(
@@ -115,6 +116,7 @@ final class Exchange {
     if let problem = head.problem { return refuse(.badHead(problem)) }
     guard isEnd else { return true }
     phase.enter(.body)
+    transfer.noteContact()
     if head.status == 206, let partial { return resume(partial) }
     return !head.isSuccess || start()
   }
@@ -174,15 +176,24 @@ final class Exchange {
     return opened
   }
 
-  func handshakeBegins() { phase.enter(.tls) }
+  func handshakeBegins() {
+    phase.enter(.tls)
+    hasShakenHands = true
+  }
 
   /// Called when the connection is ready; the request is sent next, unless the address is refused.
   func requestIsDue(at address: String) -> Bool {
     guard addresses.mayRequest(from: IPAddress(address)) else { return refuse(.refusedAddress) }
     phase.enter(.firstByte)
+    transfer.requestBegins(isConnected: addresses.opened == 0, handshake: hasShakenHands ? easy.handshake : nil)
     lastActivity = loop.now
     watchForIdleness(after: request.settings.idleTimeout)
     return true
+  }
+
+  /// Called when a session is looked up for a handshake, and just before one is added that came after it.
+  func sessionIsUsed() {
+    if phase.phase >= .firstByte { transfer.noteContact() }
   }
 
   // MARK: Idleness

@@ -93,8 +93,9 @@ private func lookUpIsDue(
 ) -> CInt { unsafe object(context, Exchange.self)?.addressIsWanted() == true ? 0 : 1 }
 
 private func handshakeIsDue(
-  _ easy: UnsafeMutableRawPointer?, _ state: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?
+  _ easy: UnsafeMutableRawPointer?, _ tls: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?
 ) -> CURLcode {
+  unsafe curl_tls_copy_sessions(tls)
   unsafe object(context, Exchange.self)?.handshakeBegins()
   return CURLE_OK
 }

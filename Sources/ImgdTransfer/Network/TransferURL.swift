@@ -7,6 +7,10 @@ struct TransferURL: Equatable, Sendable {
   /// As in the URL: an IPv6 address has brackets.
   let host: String
   let port: String
+  let isEncrypted: Bool
+
+  /// Host and port, which connections are made to.
+  var origin: String { "\(host):\(port)" }
 
   /// Reads the URL of an order; one with a user or password is refused.
   init(_ text: String) throws(TransferFailure) { try self.init(text, from: nil) }
@@ -33,6 +37,7 @@ struct TransferURL: Equatable, Sendable {
     self.text = whole
     self.host = host
     self.port = port
+    isEncrypted = scheme == "https"
   }
 
   /// The host, if its address has to be looked up. curl itself knows the address of `localhost`.

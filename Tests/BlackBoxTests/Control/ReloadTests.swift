@@ -27,6 +27,7 @@ struct ReloadTests {
     [Downloads]
     MaxActive=9
     MaxPerHost=3
+    Threads=3
     Order=lifo
     Orphans=finish
     ConnectTimeout=3s
@@ -88,7 +89,8 @@ struct ReloadTests {
     // The command line overrides the file.
     #expect(
       waiting == [
-        "Disk.Enabled", "Fleet.Server", "Fleet.User", "Fleet.PasswordFile", "Fleet.Namespace",
+        "Disk.Enabled", "Downloads.Threads", "Fleet.Server", "Fleet.User", "Fleet.PasswordFile",
+        "Fleet.Namespace",
       ])
     #expect(
       changed

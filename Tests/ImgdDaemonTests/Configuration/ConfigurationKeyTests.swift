@@ -14,7 +14,8 @@ struct ConfigurationKeyTests {
     ("Disk.Enabled", "yes"), ("Disk.Directory", "/var/cache/imgd"), ("Disk.Capacity", "auto"),
     ("Disk.TrimTo", "50%"), ("Disk.MaxAge", "7d"),
     ("Disk.MinFree", "5%"), ("Disk.Lease", "30s"),
-    ("Downloads.MaxActive", "32"), ("Downloads.MaxPerHost", "4"), ("Downloads.Order", "fifo"),
+    ("Downloads.MaxActive", "32"), ("Downloads.MaxPerHost", "4"),
+    ("Downloads.Threads", "auto"), ("Downloads.Order", "fifo"),
     ("Downloads.Orphans", "cancel"), ("Downloads.ConnectTimeout", "10s"),
     ("Downloads.IdleTimeout", "20s"), ("Downloads.Timeout", "1min"), ("Downloads.MaxBytes", "64M"),
     ("Downloads.MaxRedirects", "5"), ("Downloads.Retries", "2"),
@@ -43,6 +44,7 @@ struct ConfigurationKeyTests {
     "Disk.Capacity": "2G", "Disk.TrimTo": "100%",
     "Disk.MaxAge": "0s", "Disk.MinFree": "0",
     "Disk.Lease": "0s", "Downloads.MaxActive": "16", "Downloads.MaxPerHost": "1",
+    "Downloads.Threads": "2",
     "Downloads.Order": "lifo", "Downloads.Orphans": "finish", "Downloads.ConnectTimeout": "1500ms",
     "Downloads.IdleTimeout": "1h30min", "Downloads.Timeout": "5", "Downloads.MaxBytes": "123",
     "Downloads.MaxRedirects": "0", "Downloads.Retries": "0", "Downloads.UserAgent": "a; b #c",
@@ -126,7 +128,7 @@ struct ConfigurationKeyTests {
     #expect(
       Configuration.keys.filter { !$0.isLive }.map(\.fullName)
         == [
-          "Control.Socket", "Disk.Enabled", "Disk.Directory", "Fleet.Server", "Fleet.User",
+          "Control.Socket", "Disk.Enabled", "Disk.Directory", "Downloads.Threads", "Fleet.Server", "Fleet.User",
           "Fleet.PasswordFile", "Fleet.Namespace",
         ])
     var other = Configuration()

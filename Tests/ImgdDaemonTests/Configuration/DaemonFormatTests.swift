@@ -117,7 +117,7 @@ struct DaemonFormatTests {
   func `a wrong number of decoders is answered with the right ones`(
     text: String, sentence: String
   ) {
-    #expect(complaint(.decoderCount(1...256), text) == sentence)
+    #expect(complaint(.automaticCount(1...256), text) == sentence)
   }
 
   @Test func `header names are kept in lower case`() throws {

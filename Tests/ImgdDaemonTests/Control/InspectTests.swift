@@ -209,7 +209,8 @@ struct InspectTests {
       "downloads",
       [
         "active", "slow", "queued", "max_active", "peak_active", "started", "completed", "failed",
-        "cancelled", "coalesced", "retries", "revalidated", "bytes_received",
+        "cancelled", "coalesced", "retries", "revalidated", "bytes_received", "connections", "connections_opened",
+        "connections_reused", "tls_handshakes", "tls_resumed",
       ]
     ),
     ("queue", ["requests", "bytes"]),

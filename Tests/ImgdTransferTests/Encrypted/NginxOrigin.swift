@@ -7,26 +7,31 @@ import ImgdTestSupport
 final class NginxOrigin: Sendable {
   /// The ports, by the kind of certificate.
   enum Site: String, CaseIterable {
-    case good, otherName, expired, selfSigned, oldProtocol
+    case good, serial, forgetful, otherName, expired, selfSigned, oldProtocol
   }
 
   let certificates: TestCertificates
   private let directory: String
   private let ports: [Site: PassedListener]
+  /// Takes connections, and says nothing.
+  private let silent: PassedListener
   private let pid: pid_t
 
   init(bodies: [String: [UInt8]]) throws {
     directory = try TemporaryDirectory.make()
     certificates = try TestCertificates(in: directory)
     try certificates.sign("good", for: "IP:127.0.0.1,DNS:localhost")
+    try certificates.sign("serial", for: "IP:127.0.0.1")
+    try certificates.sign("forgetful", for: "IP:127.0.0.1")
     try certificates.sign("otherName", for: "DNS:other.example")
     try certificates.sign("expired", for: "IP:127.0.0.1", days: -1)
     try certificates.signByItself("selfSigned", for: "IP:127.0.0.1")
     try certificates.sign("oldProtocol", for: "IP:127.0.0.1")
     for (name, bytes) in bodies { try Self.write(bytes, to: "\(directory)/\(name)") }
+    silent = try PassedListener()
     let sites = try Site.allCases.map { ($0, try PassedListener()) }
     ports = Dictionary(uniqueKeysWithValues: sites)
-    try ImgdTestSupport.write(Self.configuration(directory, ports), to: "\(directory)/nginx.conf")
+    try ImgdTestSupport.write(Self.configuration(directory, ports, silent), to: "\(directory)/nginx.conf")
     pid = try ChildProcess.spawn(
       "/usr/sbin/nginx", ["-p", directory, "-c", "\(directory)/nginx.conf", "-e", "stderr"],
       output: "\(directory)/output",
@@ -45,18 +50,21 @@ final class NginxOrigin: Sendable {
   }
 
   private static func configuration(
-    _ directory: String, _ ports: [Site: PassedListener]
+    _ directory: String, _ ports: [Site: PassedListener], _ silent: PassedListener
   ) -> String {
     let servers = ports.map { site, port in
       """
       server {
-        listen 127.0.0.1:\(port.port) ssl http2;
+        listen 127.0.0.1:\(port.port) ssl \(site == .serial ? "" : "http2");
         ssl_certificate \(site).pem;
         ssl_certificate_key \(site).key;
         ssl_protocols \(site == .oldProtocol ? "TLSv1.1" : "TLSv1.2 TLSv1.3");
+        \(site == .forgetful ? "ssl_session_tickets off; ssl_session_cache none; keepalive_timeout 0;" : "")
         location / { root \(directory); add_header X-Protocol $server_protocol; }
         location /stalling/ { alias \(directory)/; limit_rate_after 60000; limit_rate 1; }
         location /protocol { return 200 $server_protocol/$connection; }
+        location /session { return 200 $ssl_session_reused$connection; }
+        location /silent { proxy_pass http://127.0.0.1:\(silent.port); }
         location /away { return 302 /protocol; }
       }
       """

@@ -14,7 +14,7 @@ import Testing
 
   /// The control loop writes the log entry, so that its own hang has none.
   @Test(arguments: [
-    ("imgd", nil), ("imgd-transfer", "the transfer loop"), ("imgd-disk", "the disk's writer"),
+    ("imgd", nil), ("imgd-transfer", "a transfer loop"), ("imgd-disk", "the disk's writer"),
     ("imgd-reader", "the disk's reader"),
   ])
   func `a service with a thread that hangs is killed and started again`(

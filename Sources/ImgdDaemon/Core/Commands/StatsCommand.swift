@@ -105,7 +105,7 @@ final class StatsCommand {
       "variants": pictures.variants.heldBytes,
       "requests": parts.jobs.shares.total.bytes + parts.downloader.heldBytes, "outcomes": parts.jobs.keptBytes,
       "clients": clientBytes + parts.clients.connected * Self.connection,
-      "transfers": transfers.bodies + transfers.partials + transfers.idleHandles
+      "transfers": transfers.bodies + transfers.partials + transfers.idleHandles + transfers.sessions
         + transfers.connections * Self.transfer, "decoding": parts.renditions.heldBytes,
       "fleet": parts.fleetPurges.heldBytes + parts.fleet.heldBytes, "disk": pictures.disk.held.total,
       "unused": BodySlabs.shared.unused,
@@ -125,13 +125,16 @@ final class StatsCommand {
 
   private func downloads(in line: inout JSONWriter) {
     let downloader = parts.downloader
-    let (places, counts) = (downloader.places, downloader.counts)
+    let (places, counts, transfers) = (downloader.places, downloader.counts, downloader.holdings)
     line.fields([
       "active": places.active, "slow": places.slow, "queued": downloader.queuedCount,
       "max_active": downloader.maxActive, "peak_active": places.peak, "started": counts.started,
       "completed": counts.completed, "failed": counts.failed, "cancelled": counts.cancelled,
       "coalesced": counts.coalesced, "retries": counts.retries, "revalidated": counts.revalidated,
       "redirected": counts.redirected, "resumed": counts.resumed, "bytes_received": counts.bytesReceived,
+      "connections": transfers.connections, "connections_opened": transfers.opened,
+      "connections_reused": transfers.reused, "tls_handshakes": transfers.handshakes,
+      "tls_resumed": transfers.resumed,
     ])
   }
 

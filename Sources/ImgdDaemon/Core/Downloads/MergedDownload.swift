@@ -238,7 +238,7 @@ protocol Transfers: AnyObject {
   var holdings: TransferHoldings { get }
 }
 
-extension TransferEngine: Transfers {}
+extension TransferThreads: Transfers {}
 
 /// A transfer's event on its way to the core, with the picture that its body was recognised as.
 ///

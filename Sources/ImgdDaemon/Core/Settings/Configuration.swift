@@ -55,6 +55,7 @@ package struct Configuration: Sendable, Equatable {
   package struct Downloads: Sendable, Equatable {
     package var maxActive = 32
     package var maxPerHost = 4
+    package var threads = AutomaticCount.auto
     package var order = Order.fifo
     package var orphans = Orphans.cancel
     package var connectTimeout = Duration.seconds(10)
@@ -113,7 +114,7 @@ package struct Configuration: Sendable, Equatable {
 
   /// The processes that decode pictures, and how much they take on.
   package struct Decode: Sendable, Equatable {
-    package var workers = DecoderCount.auto
+    package var workers = AutomaticCount.auto
     /// Pixels of all frames together.
     package var maxPixels = 100_000_000
     package var maxFrames = 1_000
@@ -145,8 +146,8 @@ package enum AcceptedType: String, Sendable, CaseIterable {
   case jpeg, png, gif, webp, avif, heic, tiff, bmp, ico, jxl, jp2
 }
 
-/// How many decoders may run at once: one for each processor, or a number.
-package enum DecoderCount: Sendable, Equatable {
+/// A number of processes or threads, or what is right for the processors of the machine.
+package enum AutomaticCount: Sendable, Equatable {
   case auto
   case count(Int)
 }

@@ -71,6 +71,9 @@ extension Configuration: ProgramConfiguration {
       .downloads, "MaxPerHost", \.downloads.maxPerHost, .count(1...10_000),
       "How many downloads run at once from one host, including those that hang or drip."),
     Key(
+      .downloads, "Threads", \.downloads.threads, .automaticCount(1...4), isLive: false,
+      "How many threads download, each from origins of its own; auto: half of the processors, 1 to 4."),
+    Key(
       .downloads, "Order", \.downloads.order, .word,
       "Which download of a connection and a priority starts next: oldest (fifo) or newest (lifo)."),
     Key(
@@ -133,7 +136,7 @@ extension Configuration: ProgramConfiguration {
   ]
   private static let decode: [Key] = [
     Key(
-      .decode, "Workers", \.decode.workers, .decoderCount(1...256),
+      .decode, "Workers", \.decode.workers, .automaticCount(1...256),
       "How many decoders may run at once; auto: one for each processor."),
     Key(
       .decode, "MaxPixels", \.decode.maxPixels, .count(1...10_000_000_000),

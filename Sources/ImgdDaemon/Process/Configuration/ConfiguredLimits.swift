@@ -61,6 +61,17 @@ extension TransferSettings {
   }
 }
 
+extension Configuration.Downloads {
+  /// Half of the processors, since the control loop and the writer have as much to do with each picture, and no more
+  /// than keep those two busy.
+  var threadCount: Int {
+    switch threads {
+    case .auto: min(max(Processors.count / 2, 1), 4)
+    case .count(let number): number
+    }
+  }
+}
+
 extension AddressRule {
   init(_ network: Configuration.Network) {
     self.init(

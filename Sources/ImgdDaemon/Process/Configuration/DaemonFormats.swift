@@ -49,9 +49,9 @@ extension ValueFormat where Value == DiskCapacity {
   }
 }
 
-extension ValueFormat where Value == DecoderCount {
+extension ValueFormat where Value == AutomaticCount {
   /// A count within limits, or `auto`.
-  static func decoderCount(_ limits: ClosedRange<Int>) -> Self {
+  static func automaticCount(_ limits: ClosedRange<Int>) -> Self {
     let count = ValueFormat<Int>.count(limits)
     return Self { text throws(WrongValue) in
       if text == "auto" { return .auto }

@@ -58,12 +58,12 @@ final class Service {
 
   /// Pings the service manager as long as every thread that clients depend on answers.
   func watch(
-    over engine: TransferEngine, _ fleet: FleetEngine?, _ disk: DiskTier, every period: Duration?, on loop: EventLoop
+    over threads: TransferThreads, _ fleet: FleetEngine?, _ disk: DiskTier, every period: Duration?, on loop: EventLoop
   ) throws(SystemFailure) {
     guard let period else { return }
-    let transfers = try LoopAnswers(on: loop) { engine.askForLife($0) }
+    let transfers = try LoopAnswers(on: loop) { threads.askForLife($0) }
     var stages = [
-      Watchdog.Stage(name: "the transfer loop") { transfers.ask(then: $0) },
+      Watchdog.Stage(name: "a transfer loop") { transfers.ask(then: $0) },
       Watchdog.Stage(name: "the disk's writer") { disk.askWriterForLife(then: $0) },
       Watchdog.Stage(name: "the disk's reader") { disk.askReaderForLife(then: $0) },
     ]
