@@ -39,10 +39,20 @@ public struct FetchOptions: Hashable, Sendable {
   public enum Priority: String, CaseIterable, Sendable { case low, normal, high }
 
   /// Another encoding.
-  public enum Format: String, CaseIterable, Sendable { case original, jpeg, png, webp, avif }
+  public enum Format: String, CaseIterable, Sendable {
+    case original, jpeg, png, webp, avif, gif, tiff, jxl
+    /// Formats that are never written: in a list they stand for pictures that come in them.
+    case heic, bmp, jp2
+  }
 
   /// The frames of an animation that another form keeps.
-  public enum Frames: String, CaseIterable, Sendable { case all, first }
+  public enum Frames: String, CaseIterable, Sendable {
+    /// As many as the encoding can have.
+    case auto
+    /// All of them, or the error is `unsupportedFormat`.
+    case all
+    case first
+  }
 
   /// How the cache is used.
   public var cache = CacheMode.default
@@ -52,12 +62,17 @@ public struct FetchOptions: Hashable, Sendable {
   public var store = Store.all
   /// Another size.
   public var resize: Resize?
-  /// Another encoding.
-  public var format = Format.original
+  /// The encodings, the one liked best first: the first that can be written and loses nothing of the picture counts.
+  public var formats = [Format.original]
+  /// The one encoding, or the first of several.
+  public var format: Format {
+    get { formats.first ?? .original }
+    set { formats = [newValue] }
+  }
   /// The quality of that encoding, 1 to 100.
   public var quality: Int?
   /// The frames of an animation that another form keeps.
-  public var frames = Frames.all
+  public var frames = Frames.auto
   /// Whether a placeholder is wanted with the picture.
   public var describe = false
   /// The queue in which the download waits.
@@ -91,7 +106,9 @@ public struct FetchOptions: Hashable, Sendable {
     fetch.store = wireWord(store)
     fetch.priority = wireWord(priority)
     var extras = FetchExtras()
-    extras.form = PictureForm(box: resize?.box, format: wireWord(format), quality: quality, frames: wireWord(frames))
+    extras.form = PictureForm(
+      box: resize?.box, formats: formats.isEmpty ? [.original] : formats.map { wireWord($0) }, quality: quality,
+      frames: wireWord(frames))
     extras.describe = describe
     extras.share = share
     extras.tags = tags

@@ -42,6 +42,8 @@ public struct Picture: Sendable {
   public let height: Int
   /// How many frames it has; with pixels, how many the decoded picture had.
   public let frames: Int
+  /// How many frames there were before another form lost some; the same as `frames` if none are lost.
+  public let originalFrames: Int
   /// 2 to 8, the Exif orientation, if the picture has to be turned or mirrored to be upright.
   public let orientation: Int?
   /// The size in bytes as it is delivered.
@@ -86,6 +88,7 @@ public struct Picture: Sendable {
     width = reply.number("width") ?? 0
     height = reply.number("height") ?? 0
     frames = reply.number("frames") ?? 1
+    originalFrames = reply.number("frames_of") ?? frames
     orientation = reply.number("orientation")
     byteCount = reply.number("bytes") ?? 0
     path = reply.text("path")

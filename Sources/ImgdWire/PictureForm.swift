@@ -12,14 +12,17 @@ package struct PictureForm: Hashable, Sendable {
 
   /// The size that it is fitted into; nil for its own.
   package var box: Box?
-  package var format = OutputFormat.original
+  /// The encodings, the one liked best first; at least one.
+  package var formats = [OutputFormat.original]
   /// The quality of the encoding; 100 is the best.
   package var quality: Int?
-  package var frames = FrameChoice.all
+  package var frames = FrameChoice.auto
 
-  package init(box: Box? = nil, format: OutputFormat = .original, quality: Int? = nil, frames: FrameChoice = .all) {
+  package init(
+    box: Box? = nil, formats: [OutputFormat] = [.original], quality: Int? = nil, frames: FrameChoice = .auto
+  ) {
     self.box = box
-    self.format = format
+    self.formats = formats
     self.quality = quality
     self.frames = frames
   }
@@ -88,12 +91,6 @@ package enum SidesText {
     return side
   }
 }
-
-/// The encoding in which a picture is wanted.
-package enum OutputFormat: String, CaseIterable, Sendable { case original, jpeg, png, webp, avif }
-
-/// The frames of an animation that another form of it keeps.
-package enum FrameChoice: String, CaseIterable, Sendable { case all, first }
 
 enum BoxParser {
   static func box(_ fields: RequestFields, in line: Span<UInt8>) throws(WireError) -> PictureForm.Box? {

@@ -146,7 +146,6 @@ extension CacheMode: WireNamed { static let table = NameTable<Self>() }
 extension Delivery: WireNamed { static let table = NameTable<Self>() }
 extension StorePolicy: WireNamed { static let table = NameTable<Self>() }
 extension Priority: WireNamed { static let table = NameTable<Self>() }
-extension OutputFormat: WireNamed { static let table = NameTable<Self>() }
 extension FrameChoice: WireNamed { static let table = NameTable<Self>() }
 extension Tier: WireNamed { static let table = NameTable<Self>() }
 extension PurgeRequest.Scope: WireNamed { static let table = NameTable<Self>() }

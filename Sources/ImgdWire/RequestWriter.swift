@@ -69,9 +69,9 @@ extension PictureForm {
       if box.linear { json.field("linear", true) }
       json.endObject()
     }
-    json.word(.format, format, usual: .original)
+    json.formats(formats)
     json.field(.quality, quality)
-    json.word(.frames, frames, usual: .all)
+    json.word(.frames, frames, usual: .auto)
   }
 }
 

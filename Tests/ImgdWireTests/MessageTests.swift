@@ -53,7 +53,7 @@ struct MessageTests {
       #"{"cmd":"fetch","url":"u","priority":"hihg"}"#,
       #""priority" was "hihg": did you mean "high"?"#
     ),
-    (#"{"cmd":"fetch","url":"u","format":"jpg"}"#, #""format" was "jpg": did you mean "jpeg"?"#),
+    (#"{"cmd":"fetch","url":"u","format":"jpgg"}"#, #""format" was "jpgg": did you mean "jpeg"?"#),
     (
       #"{"cmd":"fetch","url":"u","resize":{"with":7}}"#,
       #""resize" has no field "with": did you mean "width"?"#

@@ -7,7 +7,7 @@ struct PictureFormTests {
   @Test func `a picture without another size, format, quality or frames is the original`() {
     #expect(PictureForm().isOriginal)
     let others = [
-      PictureForm(box: PictureForm.Box(width: 1, height: nil)), PictureForm(format: .png),
+      PictureForm(box: PictureForm.Box(width: 1, height: nil)), PictureForm(formats: [.png]),
       PictureForm(quality: 100), PictureForm(frames: .first),
     ]
     for form in others { #expect(!form.isOriginal, "\(form)") }

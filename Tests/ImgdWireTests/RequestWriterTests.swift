@@ -24,7 +24,10 @@ struct RequestWriterTests {
     .identifier: [#""""#, letters(256), strange],
     .receipt: [#""5d0c9b7e-2a43-4b57-9a57-2c2e3c9e1b11""#],
     .cache: names(CacheMode.self), .deliver: names(Delivery.self), .store: names(StorePolicy.self),
-    .format: names(OutputFormat.self), .priority: names(Priority.self),
+    .format: OutputFormat.alone.map { "\"\($0.rawValue)\"" } + [
+      #""jpg""#, #"["webp"]"#, #"["heic"]"#, #"["avif","jpg","original"]"#,
+      "[\(names(OutputFormat.self).joined(separator: ","))]",
+    ], .priority: names(Priority.self),
     .frames: names(FrameChoice.self), .slot: [letters(128), strange],
     .share: [letters(64), strange],
     .headers: ["{}", #"{"A":"","!#$%&'*+-.^_`|~09azAZ":" \t~ "}"#, #"{"B":"\"é\\","A":"1"}"#],

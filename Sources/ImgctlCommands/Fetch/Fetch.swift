@@ -62,7 +62,7 @@ struct Fetch: Verb {
     plan.fetch.http = arguments.has("http")
     plan.fetch.detach = arguments.has("detach")
     plan.fetch.wait = !arguments.has("no-wait")
-    plan.namesFormats = arguments.format == nil
+    plan.namesFormats = !arguments.has("format")
     plan.mostOpen = arguments.number("jobs") ?? plan.mostOpen
     return try FetchRun(plan, arguments, in: context).finish()
   }
@@ -119,8 +119,8 @@ struct Thumbnail: Verb {
     var plan = try output.plan(count: count, context.console)
     let side = arguments.number("size") ?? 256
     plan.fetch.form = PictureForm(
-      box: PictureForm.Box(width: side, height: side), format: arguments.format ?? .original, frames: .first)
-    plan.namesFormats = arguments.format == nil
+      box: PictureForm.Box(width: side, height: side), formats: arguments.formats, frames: .first)
+    plan.namesFormats = !arguments.has("format")
     return try FetchRun(plan, arguments, in: context).finish()
   }
 }

@@ -31,7 +31,7 @@ package struct WantedForm: Equatable, Sendable {
     request.form.box = try box()
     request.form.quality = quality
     switch format {
-    case .named(let format): request.form.format = format
+    case .named(let format): request.form.formats = [format]
     case .auto: request.negotiatesFormat = true
     case nil: break
     }
@@ -64,20 +64,19 @@ package struct WantedForm: Equatable, Sendable {
 /// The encoding in which a picture is wanted: one of the protocol's, or whichever the client takes.
 package enum WantedFormat: Hashable, Sendable, CaseIterable, RawRepresentable {
   case named(OutputFormat)
-  /// AVIF or WebP.
+  /// The best that the client takes.
   case auto
 
-  package static let allCases = OutputFormat.allCases.map { WantedFormat.named($0) } + [.auto]
+  package static let allCases = OutputFormat.alone.map { WantedFormat.named($0) } + [.auto]
 
   /// The format of a word; `jpg` is one for JPEG.
   package init?(rawValue word: String) {
-    switch word {
-    case "auto": self = .auto
-    case "jpg": self = .named(.jpeg)
-    default:
-      guard let format = OutputFormat(rawValue: word) else { return nil }
-      self = .named(format)
+    guard word != "auto" else {
+      self = .auto
+      return
     }
+    guard let format = OutputFormat(named: word), OutputFormat.alone.contains(format) else { return nil }
+    self = .named(format)
   }
 
   package var rawValue: String {

@@ -32,7 +32,7 @@ struct FieldTests {
         #"{"width":4,"height":4,"fit":"stretch"}"#, #"{"width":4,"height":4,"enlarge":1}"#,
         #"{"width":100000,"height":4}"#,
       ]),
-    Wrong(field: "format", values: ["\"gif\"", "null", "1"]),
+    Wrong(field: "format", values: ["\"gjf\"", "\"heic\"", "null", "1", "[]", "[1]", "[\"webp\",\"webp\"]"]),
     Wrong(field: "priority", values: ["1", "\"urgent\"", "null"]),
     Wrong(field: "slot", values: ["7", "\"\"", long]),
     Wrong(

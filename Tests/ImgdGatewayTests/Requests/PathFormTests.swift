@@ -68,7 +68,7 @@ struct PathFormTests {
     ("rt:contain/", "resizing_type", "fit, fill or force"), ("g:no/", "gravity", "ce or sm"),
     ("rs:fit:x/", "resize", #""resize:width" was "x""#), ("w:/", "width", #""width" is empty"#),
     ("h:65536/", "height", "65535"), ("el:yes/", "enlarge", "1, t, true, 0, f or false"),
-    ("dpr:9/", "dpr", "1.5"), ("q:0/", "quality", "from 1 to 100"), ("f:gif/", "format", "webp"),
+    ("dpr:9/", "dpr", "1.5"), ("q:0/", "quality", "from 1 to 100"), ("f:heic/", "format", "webp"),
     ("exp:x/", "expires", "1970"), ("pr:/", "preset", "is empty"),
     ("pr:x/", "preset", #"preset "x""#),
   ])
@@ -84,7 +84,7 @@ struct PathFormTests {
     ("/x/w:3/aHR0cHM6Ly9hLmV4YW1wbGU", "not in base64"),
     ("/x/aHR0cHM6Ly9hLmV4YW1wbGU", "not in base64"),
     ("/_/anything", "neither"), ("/_//plain/https://a.example/", "neither"),
-    ("/plain/https://a.example/x@gif", "%40"), ("/plain/https://a.example/x@", "%40"),
+    ("/plain/https://a.example/x@bmp", "%40"), ("/plain/https://a.example/x@", "%40"),
     ("/f:png/plain/https://a.example/x@png", "given twice"),
   ])
   func `a path ends with a URL and perhaps a format`(target: String, part: String) throws {

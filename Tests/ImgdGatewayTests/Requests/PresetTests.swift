@@ -27,7 +27,7 @@ struct PresetTests {
     ("t:0x1", "0x1"), ("t:65536x", "65536x"), ("t:99999999999999999999x", "takes a size"),
     ("t:3x2x1", "3x2x1"), ("t:-3x2", "-3x2"), ("t:q0", "q0"), ("t:q101", "q101"),
     ("t:q", "takes a size"),
-    ("t:covr", #"did you mean "cover"?"#), ("t:gif", "takes a size"), ("t:3x:4x", "two sizes"),
+    ("t:covr", #"did you mean "cover"?"#), ("t:bmp", "takes a size"), ("t:3x:4x", "two sizes"),
     ("t:3x:x4", "two sizes"), ("t:png:webp", "two words for its format"),
     ("t:fill:cover", "its fit"),
     ("t:centre:centre", "its crop"), ("t:q1:q2", "its quality"), ("t:3x:cover", "takes both"),

@@ -64,10 +64,10 @@ extension PictureRequest {
   }
 
   var format: WantedFormat {
-    get { negotiatesFormat ? .auto : .named(form.format) }
+    get { negotiatesFormat ? .auto : .named(form.formats[0]) }
     set {
       negotiatesFormat = newValue == .auto
-      if case .named(let format) = newValue { form.format = format }
+      if case .named(let format) = newValue { form.formats = [format] }
     }
   }
 }

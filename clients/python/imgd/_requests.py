@@ -17,7 +17,11 @@ Cache = Literal[
 ]
 Fit = Literal["contain", "cover", "fill"]
 Crop = Literal["centre", "attention"]
-Format = Literal["original", "jpeg", "png", "webp", "avif"]
+Format = Literal["original", "jpeg", "jpg", "png", "webp", "avif", "gif", "tiff", "jxl"]
+#: A format, or several, the one liked best first; there, `heic`, `bmp` and `jp2` stand for pictures that
+#: come in them.
+Formats = Union[Format, Sequence[Union[Format, Literal["heic", "bmp", "jp2"]]]]
+Frames = Literal["auto", "all", "first"]
 Priority = Literal["low", "normal", "high"]
 Deliver = Literal["path", "bytes", "pixels", "none"]
 Tier = Literal["memory", "disk"]
@@ -47,8 +51,9 @@ def fetch(
     resize: Optional[Size] = None,
     fit: Optional[Fit] = None,
     crop: Optional[Crop] = None,
-    format: Optional[Format] = None,
+    format: Optional[Formats] = None,
     quality: Optional[int] = None,
+    frames: Optional[Frames] = None,
     describe: bool = False,
     priority: Optional[Priority] = None,
     share: Optional[str] = None,
@@ -76,6 +81,7 @@ def fetch(
         and crop is None
         and format is None
         and quality is None
+        and frames is None
         and priority is None
         and share is None
         and tags is None
@@ -90,13 +96,13 @@ def fetch(
         and deliver in _plain
     ):
         return KnownFetch(url, _plain[deliver])
-    form = (deliver, resize, fit, crop, format, quality, describe)
+    form = (deliver, resize, fit, crop, format, quality, frames, describe)
     manner = (cache, priority, share, tags, identifier, ttl, timeout, max_bytes, progress, wait)
     options: Tuple[Any, ...] = (*form, *manner)
     if receipt is not None:
         return {"cmd": "fetch", "url": url, "receipt": str(receipt), **_fields(headers, *options)}
     # Headers and lists may be changed by the program before the next fetch.
-    if headers is None and type(tags) in _constant and type(resize) in _constant:
+    if headers is None and all(type(value) in _constant for value in (tags, resize, format)):
         try:
             # Equal sizes may have different texts: (1, 2) and (1.0, 2.0).
             return KnownFetch(url, _remembered_text(repr(resize), *options))
@@ -115,8 +121,9 @@ def _fields(
     resize: Optional[Size],
     fit: Optional[Fit],
     crop: Optional[Crop],
-    format: Optional[Format],
+    format: Optional[Formats],
     quality: Optional[int],
+    frames: Optional[Frames],
     describe: bool,
     cache: Optional[Cache],
     priority: Optional[Priority],
@@ -135,8 +142,9 @@ def _fields(
             "deliver": _delivery(deliver),
             "cache": cache,
             "resize": _resize(resize, fit, crop),
-            "format": format,
+            "format": format if format is None or isinstance(format, str) else list(format),
             "quality": quality,
+            "frames": frames,
             "priority": priority,
             "share": share,
             "tags": [tags] if isinstance(tags, str) else list(tags) if tags is not None else None,

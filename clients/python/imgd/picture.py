@@ -136,6 +136,11 @@ class Picture:
         return self._field("frames", int) or 1
 
     @property
+    def original_frames(self) -> int:
+        """How many frames there were before another form lost some."""
+        return self._field("frames_of", int) or self.frames
+
+    @property
     def bytes_count(self) -> int:
         """The size of what was delivered, in bytes."""
         return self._field("bytes", int) or 0

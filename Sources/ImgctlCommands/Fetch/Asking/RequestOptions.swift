@@ -18,7 +18,8 @@ struct RequestOptions {
     VerbOption("quality", nil, .number("1-100", WireLimits.quality), help: "the quality of that encoding"),
     VerbOption(
       "frames", nil, .choice("FRAMES", FrameChoice.allCases.map { $0.rawValue }),
-      help: "the frames of an animation that are kept: all or first"),
+      help: "the frames of an animation that are kept: as many as the format can have (auto), all or none, or the first"
+    ),
     VerbOption(
       "cache", nil, .choice("MODE", CacheMode.allCases.map { $0.rawValue }),
       help: "how the cache is used: default, reload, no-cache, force-cache, only-if-cached, peek or no-store"),
@@ -51,8 +52,8 @@ struct RequestOptions {
       throw UsageProblem("--quality needs --format or --resize")
     }
     form = PictureForm(
-      box: box, format: arguments.format ?? .original, quality: arguments.number("quality"),
-      frames: arguments.word("frames") ?? .all)
+      box: box, formats: arguments.formats, quality: arguments.number("quality"),
+      frames: arguments.word("frames") ?? .auto)
     headers = try Self.headers(arguments.texts("header"))
     try Self.check(arguments, "timeout", .milliseconds(1), WireLimits.timeoutMilliseconds, 1000)
     try Self.check(arguments, "ttl", .zero, WireLimits.seconds, 1)
@@ -151,13 +152,15 @@ struct RequestOptions {
 extension OutputFormat {
   /// The option of the commands that have pictures encoded.
   static let option = VerbOption(
-    "format", nil, .choice("FORMAT", allCases.flatMap { $0 == .jpeg ? ["jpeg", "jpg"] : [$0.rawValue] }),
-    help: "another encoding: " + alternatives(allCases.dropFirst().map { $0.rawValue })
-      + "; with -o FILE that of its ending, unless it is given")
+    "format", nil, .choice("FORMAT", alone.flatMap { $0 == .jpeg ? ["jpeg", "jpg"] : [$0.rawValue] }), repeats: true,
+    help: "another encoding: " + alternatives(alone.dropFirst().map { $0.rawValue })
+      + "; given again, the next best where one cannot be written or loses something of the picture; with -o FILE that"
+      + " of its ending, unless it is given")
 
   /// The format that the name of a file asks for; nil without an ending, or with one whose format cannot be written.
   init?(ofFile path: String) {
     guard let kind = PictureName.kind(ofFile: path) else { return nil }
     self.init(rawValue: kind)
+    guard Self.alone.contains(self) else { return nil }
   }
 }

@@ -57,6 +57,9 @@ final class Renditions {
 
   var figures: DecodingFigures { decoding.figures }
 
+  /// The formats that decoders write here; nil as long as that is unknown.
+  var writable: Set<PictureFormat>? { decoding.writable }
+
   /// The bytes of the pictures of which renditions are being made.
   var heldBytes: Int { waiting.bytes }
 
@@ -259,8 +262,7 @@ extension JSONWriter {
     case .success(let abilities):
       field("sandbox", abilities.layers.extent)
       formats("decodes", abilities.reads)
-      // Only those that `format` can name: a decoder may write others as well, to resize a picture in its own format.
-      formats("encodes", abilities.writes.filter { OutputFormat(rawValue: $0.name) != nil })
+      formats("encodes", abilities.writes)
       field("library", abilities.library)
     case .failure(let failure):
       field("sandbox", DecoderAbilities.Layers().extent)

@@ -82,6 +82,13 @@ final class PlannedDecoding: Decoding {
     _ = queue.remove(serial: serial)
   }
 
+  /// Called with each order before it is answered; it may say why there is nothing.
+  var onBegin: ((PlannedDecoding, DecodeOrder) -> DecodeFailure?)?
+
+  /// Whether it is known what can be written.
+  var isKnown = true
+  var writable: Set<PictureFormat>? { isKnown ? try? abilities.get().writes : nil }
+
   /// Whether who asks for the abilities is told later.
   var isNew = false
 
@@ -91,7 +98,7 @@ final class PlannedDecoding: Decoding {
   }
 
   private func answer(to order: DecodeOrder) -> DecodeAnswer {
-    if let failure { return .failure(failure) }
+    if let failure = failure ?? onBegin?(self, order) { return .failure(failure) }
     let box = order.rendition.box
     let (width, height) = (box?.width ?? 8, box?.height ?? 4)
     switch order.rendition.output {
