@@ -214,6 +214,10 @@ public struct Colour: Hashable, Sendable {
   public let blue: UInt8
   public let alpha: UInt8
 
+  public init(red: UInt8, green: UInt8, blue: UInt8, alpha: UInt8 = 255) {
+    (self.red, self.green, self.blue, self.alpha) = (red, green, blue, alpha)
+  }
+
   /// Reads the form of CSS: `#rrggbb` or `#rrggbbaa`.
   public init?(_ text: String) {
     let digits = text.utf8.dropFirst()

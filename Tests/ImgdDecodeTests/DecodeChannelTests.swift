@@ -11,6 +11,13 @@ struct DecodeChannelTests {
     nil, .init(width: 100, height: nil), .init(width: nil, height: 1),
     .init(width: 3, height: 4, fit: .cover, crop: .attention, enlarges: true, isLinear: true),
     .init(width: 65_535, height: 65_535, fit: .fill),
+    .init(width: 3, height: 4, fit: .cover, crop: .point(x: 0, y: 1_000_000)),
+    .init(
+      width: 3, height: 4, fit: .pad, area: .init(x: 1, y: 2, width: 3, height: 4, isRelative: false),
+      background: .white),
+    .init(
+      width: nil, height: nil,
+      area: .init(x: 0, y: 0, width: 1_000_000, height: 1, isRelative: true), background: .clear),
   ]
   private static let outputs: [Rendition.Output] =
     [.pixels, .description, .file(nil, quality: nil), .file(.avif, quality: 1)]

@@ -40,6 +40,11 @@ struct RequestWriterTests {
       #"{"width":1,"height":2,"fit":"fill","enlarge":true}"#,
       #"{"width":1,"height":2,"fit":"cover","crop":"centre","linear":false}"#,
       #"{"width":1,"height":2,"fit":"cover","crop":"attention","linear":true}"#,
+      #"{"width":1,"height":2,"fit":"cover","crop":{"x":0.4,"y":1}}"#,
+      ##"{"width":1,"height":2,"fit":"pad","background":"#ff800080"}"##,
+      #"{"area":{"x":1,"y":2,"width":3,"height":4}}"#,
+      ##"{"area":{"x":0.0,"y":0.25,"width":1.0,"height":0.5},"width":3,"background":"#FFFFFF"}"##,
+      ##"{"background":"#000000"}"##,
     ],
   ]
 

@@ -67,10 +67,13 @@ extension VipsPicture {
     try unsafe VipsPicture(cvips_first_bands(image, count))
   }
 
-  private func opaque() throws(DecodeFailure) -> VipsPicture { try unsafe VipsPicture(cvips_opaque(image)) }
+  func opaque() throws(DecodeFailure) -> VipsPicture { try unsafe VipsPicture(cvips_opaque(image)) }
 
-  /// The picture on white, as a page shows it: a format without alpha would show what alpha hides.
-  func onWhite() throws(DecodeFailure) -> VipsPicture { hasAlpha ? try unsafe VipsPicture(cvips_flat(image)) : self }
+  /// The picture on a colour, as a page shows it: a format without alpha would show what alpha hides.
+  func flat(on colour: Rendition.Colour) throws(DecodeFailure) -> VipsPicture {
+    guard hasAlpha else { return self }
+    return try unsafe VipsPicture(cvips_flat(image, CInt(colour.red), CInt(colour.green), CInt(colour.blue)))
+  }
 
   /// Nil without a profile of other colours than those of a screen, or with one that does not fit the picture. Without
   /// one there is nothing to convert: a detour through a profile would only change the colours a little.

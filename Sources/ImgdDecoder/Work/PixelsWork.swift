@@ -8,8 +8,8 @@ import ImgdSystem
 enum PixelsWork {
   static func make(_ source: Source, in box: Rendition.Box?) throws(DecodeFailure) -> MadePicture {
     if box == nil, let made = try JPEGWork.make(source) { return made }
-    let picture = try FittedPicture(try source.open(), of: source, in: box).make()
-    return try write(try picture.inRGBA(), frames: source.picture.frames)
+    let fitted = try FittedPicture(try source.open(), of: source, in: box)
+    return try write(try fitted.padded(try fitted.make().inRGBA(), withAlpha: true), frames: source.picture.frames)
   }
 
   /// Computes the pixels into memory that can be given away.

@@ -6,7 +6,8 @@ import Testing
 struct PresetTests {
   @Test(arguments: [
     "thumb", "thumb:300x200", "thumb:300x", "thumb:x200", "thumb:300x200:cover",
-    "thumb:300x200:cover:attention:webp:q80", "a-b_C9:fill", "large:auto", "q:q100",
+    "thumb:300x200:cover:attention:webp:q80", "hero:300x200:cover:0.4,0.3", "part:0.0,0.0,0.5,1.0",
+    "box:9x9:pad:1,2,3,4:#ff8000:png", "a-b_C9:fill", "large:auto", "q:q100",
   ])
   func `a preset is written as it was read`(word: String) throws {
     #expect(try Preset(parsing: word).text == word)

@@ -31,6 +31,7 @@ from typing import (
 from . import _requests, _socket
 from ._conversation import Answer, Call, Conversation, Progress, without_frame
 from ._requests import (
+    Area,
     Cache,
     Crop,
     Deliver,
@@ -218,6 +219,8 @@ class Client:
         resize: Optional[Size] = None,
         fit: Optional[Fit] = None,
         crop: Optional[Crop] = None,
+        area: Optional[Area] = None,
+        background: Optional[str] = None,
         format: Optional[Formats] = None,
         quality: Optional[int] = None,
         frames: Optional[Frames] = None,
@@ -245,6 +248,8 @@ class Client:
             resize,
             fit,
             crop,
+            area,
+            background,
             format,
             quality,
             frames,

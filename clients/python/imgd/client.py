@@ -27,6 +27,7 @@ from . import _requests
 from ._connection import Connection
 from ._conversation import Answer, Call, Progress, without_frame
 from ._requests import (
+    Area,
     Cache,
     Crop,
     Deliver,
@@ -102,6 +103,8 @@ class Client:
         resize: Optional[Size] = None,
         fit: Optional[Fit] = None,
         crop: Optional[Crop] = None,
+        area: Optional[Area] = None,
+        background: Optional[str] = None,
         format: Optional[Formats] = None,
         quality: Optional[int] = None,
         frames: Optional[Frames] = None,
@@ -133,6 +136,8 @@ class Client:
             resize,
             fit,
             crop,
+            area,
+            background,
             format,
             quality,
             frames,

@@ -133,6 +133,66 @@ class FormTests(StageTest):
                     self.assertEqual(single.source, "memory")
                     self.assertEqual(single.bytes(), picture.bytes())
 
+    def places(self) -> Any:
+        """Pixels whose colours say where they are, smooth enough for any scaling."""
+        picture = self.image.new("RGB", (240, 160))
+        picture.putdata([(x, y, 0) for y in range(160) for x in range(240)])
+        return picture
+
+    def check_place(self, picture: imgd.Picture, expected: Any) -> None:
+        """Every corner shows the same place within a pixel of the picture."""
+        made = self.image.open(io.BytesIO(picture.bytes())).convert("RGB")
+        self.assertEqual(made.size, expected.size)
+        right, bottom = made.width - 1, made.height - 1
+        factor = max(1.0, 240 / made.width / 2)
+        for at in ((0, 0), (right, 0), (0, bottom), (right, bottom), (right // 2, bottom // 2)):
+            seen, wanted = made.getpixel(at), expected.getpixel(at)
+            for i in range(2):
+                self.assertLessEqual(abs(seen[i] - wanted[i]), factor + 1, (at, seen, wanted))
+
+    def test_areas(self) -> None:
+        whole = self.places()
+        file = io.BytesIO()
+        whole.save(file, "png")
+        url = self.origin.serve("/places", file.getvalue())
+        areas: List[Any] = [(10, 20, 30, 40), (0, 0, 240, 160), (0.25, 0.5, 0.5, 0.25)]
+        areas += [(1 / 3, 0.1, 2 / 3, 0.9), (0.9, 0.9, 0.1, 0.1)]
+        for area in areas:
+            x, y, width, height = area
+            if any(isinstance(n, float) for n in area):
+                x, y, width, height = x * 240, y * 160, width * 240, height * 160
+            box = tuple(round(n) for n in (x, y, x + width, y + height))
+            with self.subTest(area=area):
+                picture = self.client.fetch(url, area=area, format="png", deliver="bytes")
+                self.check_place(picture, whole.crop(box))
+                small = self.client.fetch(
+                    url, area=area, resize=(12, 12), fit="fill", format="png", deliver="bytes"
+                )
+                shrunk = whole.crop(box).resize(
+                    (min(12, box[2] - box[0]), min(12, box[3] - box[1])), self.image.BICUBIC
+                )
+                self.check_place(small, shrunk)
+
+    def test_focal_points(self) -> None:
+        whole = self.places()
+        file = io.BytesIO()
+        whole.save(file, "png")
+        url = self.origin.serve("/points", file.getvalue())
+        for size in ((60, 60), (120, 20), (20, 120), (240, 80)):
+            scale = max(size[0] / 240, size[1] / 160)
+            scaled = whole.resize((round(240 * scale), round(160 * scale)), self.image.BICUBIC)
+            for point in ((0.4, 0.3), (0.0, 0.0), (1.0, 1.0), (0.5, 0.5), (0.9, 0.1)):
+                with self.subTest(size=size, point=point):
+                    picture = self.client.fetch(
+                        url, resize=size, fit="cover", crop=point, format="png", deliver="bytes"
+                    )
+                    corner = [
+                        min(max(0, round(p * whole - part / 2)), whole - part)
+                        for p, part, whole in zip(point, size, scaled.size)
+                    ]
+                    box = (*corner, corner[0] + size[0], corner[1] + size[1])
+                    self.check_place(picture, scaled.crop(box))
+
     def test_what_needs_no_change_keeps_everything(self) -> None:
         for name, url in self.urls.items():
             with self.subTest(name=name):

@@ -160,17 +160,28 @@ extension Rendition.Box {
       case .contain: .contain
       case .cover: .cover
       case .fill: .fill
+      case .pad: .pad
+      }
+    let crop: Crop =
+      switch box.crop {
+      case .centre: .centre
+      case .attention: .attention
+      case .point(let x, let y): .point(x: x.millionths, y: y.millionths)
       }
     self.init(
-      width: box.width, height: box.height, fit: fit, crop: box.crop == .centre ? .centre : .attention,
-      enlarges: box.enlarge, isLinear: box.linear)
+      width: box.width, height: box.height, fit: fit, crop: crop, enlarges: box.enlarge, isLinear: box.linear,
+      area: box.area.map { Area($0) },
+      background: box.background.map {
+        Rendition.Colour(red: $0.red, green: $0.green, blue: $0.blue, alpha: $0.alpha)
+      })
   }
 
   /// Whether an upright picture of this size stays as it is.
   fileprivate func keeps(width ownWidth: Int, height ownHeight: Int) -> Bool {
     let (width, height) = (width ?? .max, height ?? .max)
+    guard area == nil else { return false }
     if ownWidth == width && ownHeight == height { return true }
-    guard ownWidth <= width, ownHeight <= height else { return false }
+    guard fit != .pad, ownWidth <= width, ownHeight <= height else { return false }
     guard enlarges else { return true }
     // It is as large as it can be inside the box.
     return fit == .contain && (ownWidth == width || ownHeight == height)
@@ -206,6 +217,33 @@ extension Rendition.Output {
 extension Rendition.Box {
   fileprivate var form: String {
     let sides = [width, height].map { $0.map(String.init) ?? "any" }.joined(separator: "x")
-    return "\(sides) \(fit) \(crop) \(enlarges ? "up" : "down") \(isLinear ? "linear" : "plain")"
+    return "\(sides) \(fit) \(crop.form) \(enlarges ? "up" : "down") \(isLinear ? "linear" : "plain")"
+      + (area.map { " of \($0.form)" } ?? "") + (background.map { " on \($0.form)" } ?? "")
   }
 }
+
+extension Rendition.Box.Crop {
+  fileprivate var form: String {
+    switch self {
+    case .centre: "centre"
+    case .attention: "attention"
+    case .point(let x, let y): "\(x),\(y)"
+    }
+  }
+}
+
+extension Rendition.Box.Area {
+  fileprivate init(_ area: PictureForm.Area) {
+    switch area {
+    case .pixels(let x, let y, let width, let height):
+      self.init(x: x, y: y, width: width, height: height, isRelative: false)
+    case .fractions(let x, let y, let width, let height):
+      self.init(
+        x: x.millionths, y: y.millionths, width: width.millionths, height: height.millionths, isRelative: true)
+    }
+  }
+
+  fileprivate var form: String { "\(x),\(y),\(width),\(height) \(isRelative ? "parts" : "pixels")" }
+}
+
+extension Rendition.Colour { fileprivate var form: String { "\(red),\(green),\(blue),\(alpha)" } }
