@@ -54,6 +54,14 @@ public struct FetchOptions: Hashable, Sendable {
     case first
   }
 
+  /// How the four bytes of a pixel lie in memory.
+  public enum PixelLayout: String, CaseIterable, Sendable {
+    /// Red, green, blue and alpha, which is not multiplied in.
+    case rgba8
+    /// Blue, green, red and alpha, which is multiplied in, as Cairo and Wayland have them.
+    case bgra8Premultiplied = "bgra8-premultiplied"
+  }
+
   /// How the cache is used.
   public var cache = CacheMode.default
   /// The form in which the picture comes.
@@ -73,6 +81,8 @@ public struct FetchOptions: Hashable, Sendable {
   public var quality: Int?
   /// The frames of an animation that another form keeps.
   public var frames = Frames.auto
+  /// How pixels lie in memory.
+  public var layout = PixelLayout.rgba8
   /// Whether a placeholder is wanted with the picture.
   public var describe = false
   /// The queue in which the download waits.
@@ -108,7 +118,7 @@ public struct FetchOptions: Hashable, Sendable {
     var extras = FetchExtras()
     extras.form = PictureForm(
       box: resize?.box, formats: formats.isEmpty ? [.original] : formats.map { wireWord($0) }, quality: quality,
-      frames: wireWord(frames))
+      frames: wireWord(frames), layout: wireWord(layout))
     extras.describe = describe
     extras.share = share
     extras.tags = tags

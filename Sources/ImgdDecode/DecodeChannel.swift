@@ -139,7 +139,7 @@ enum MessageLayout {
   /// Incremented with every change, since a decoder may have been installed after its daemon was started.
   static let version: UInt16 = 2
   /// The most bytes of a message; longer ones are refused.
-  static let longest = 1_024
+  static let longest = 1_024 + 4 * MadePicture.mostDelays
   static let longestText = 200
   static let longestThumbHash = 64
   /// Stands for a value that is left out.

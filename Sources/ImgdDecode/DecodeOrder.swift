@@ -41,7 +41,7 @@ package struct DecodeLimits: Hashable, Sendable {
 package struct Rendition: Hashable, Sendable {
   /// The form of the result.
   package enum Output: Hashable, Sendable {
-    /// The first frame in RGBA, 8 bits each, alpha not premultiplied.
+    /// Frames in four bytes a pixel, one below the other.
     case pixels
     /// A file; without a format, in that of the picture or the nearest that can be written.
     case file(PictureFormat?, quality: Int?)
@@ -49,15 +49,26 @@ package struct Rendition: Hashable, Sendable {
     case description
   }
 
-  /// The frames of an animation that a file keeps.
+  /// How the bytes of a pixel lie.
+  package enum Layout: UInt8, Hashable, Sendable {
+    /// Red, green, blue and alpha, which is not multiplied in.
+    case rgba
+    /// Blue, green, red and alpha, which is multiplied in.
+    case premultipliedBGRA
+  }
+
+  /// The frames of an animation that are kept.
   package enum Frames: UInt8, Hashable, Sendable { case all, first }
 
   package var output: Output
   /// The size to fit the picture into; nil for its own.
   package var box: Box?
   package var frames: Frames
+  /// Of pixels.
+  package var layout: Layout
 
-  package init(_ output: Output, box: Box? = nil, frames: Frames = .all) {
+  package init(_ output: Output, box: Box? = nil, frames: Frames = .all, layout: Layout = .rgba) {
+    self.layout = layout
     self.output = output
     self.box = box
     self.frames = frames
@@ -173,10 +184,10 @@ extension MessageWriter {
     append32(limits.dimension)
   }
 
-  /// kind of output (1 byte), format (1), quality (1), frames (1), whether there is a box (1), box
+  /// kind of output (1 byte), format (1), quality or layout (1), frames (1), whether there is a box (1), box
   fileprivate mutating func append(_ rendition: Rendition) {
     switch rendition.output {
-    case .pixels: append([0, MessageLayout.none, 0])
+    case .pixels: append([0, MessageLayout.none, rendition.layout.rawValue])
     case .file(let format, let quality):
       append([1, format?.rawValue ?? MessageLayout.none, UInt8(clamping: quality ?? 0)])
     case .description: append([2, MessageLayout.none, 0])
@@ -222,17 +233,23 @@ extension MessageReader {
   }
 
   fileprivate mutating func rendition() -> Rendition? {
-    guard let output = output(), let frames = byte().flatMap(Rendition.Frames.init), let isInBox = flag() else {
-      return nil
-    }
-    guard isInBox else { return Rendition(output, frames: frames) }
-    return box().map { Rendition(output, box: $0, frames: frames) }
+    guard let (output, layout) = output(), let frames = byte().flatMap(Rendition.Frames.init), let isInBox = flag()
+    else { return nil }
+    guard isInBox else { return Rendition(output, frames: frames, layout: layout) }
+    return box().map { Rendition(output, box: $0, frames: frames, layout: layout) }
   }
 
-  private mutating func output() -> Rendition.Output? {
+  private mutating func output() -> (Rendition.Output, Rendition.Layout)? {
     guard let values = list(3...3) else { return nil }
+    if values[0] == 0 {
+      guard values[1] == MessageLayout.none, let layout = Rendition.Layout(rawValue: values[2]) else { return nil }
+      return (.pixels, layout)
+    }
+    return output(values).map { ($0, .rgba) }
+  }
+
+  private func output(_ values: [UInt8]) -> Rendition.Output? {
     switch (values[0], values[1], values[2]) {
-    case (0, MessageLayout.none, 0): return .pixels
     case (2, MessageLayout.none, 0): return .description
     case (1, let format, let quality) where quality <= 100:
       let quality = quality == 0 ? nil : Int(quality)

@@ -20,7 +20,24 @@ package enum FrameChoice: String, CaseIterable, Sendable {
   case first
 }
 
+/// How the four bytes of a pixel lie in memory.
+package enum PixelLayout: String, CaseIterable, Sendable {
+  /// Red, green, blue and alpha, which is not multiplied in.
+  case rgba8
+  /// Blue, green, red and alpha, which is multiplied in: words of a little-endian machine, as Cairo and Wayland have them.
+  case bgra8Premultiplied = "bgra8-premultiplied"
+}
+
 enum FormatParser {
+  static func layout(_ fields: RequestFields, in line: Span<UInt8>) throws(WireError) -> PixelLayout {
+    guard fields.present.contains(.layout) else { return .rgba8 }
+    let token = fields.token(.layout)
+    guard token.kind == .string, let layout = PixelLayout(rawValue: token.string(in: line)) else {
+      throw fields.wrong(.layout, .oneOf(PixelLayout.allCases.map { $0.rawValue }), in: line)
+    }
+    return layout
+  }
+
   /// One name, or a list of different ones.
   static func formats(_ fields: RequestFields, in line: Span<UInt8>) throws(WireError) -> [OutputFormat] {
     guard fields.present.contains(.format) else { return [.original] }

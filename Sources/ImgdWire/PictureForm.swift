@@ -15,10 +15,14 @@ package struct PictureForm: Hashable, Sendable {
   /// The quality of the encoding; 100 is the best.
   package var quality: Int?
   package var frames = FrameChoice.auto
+  /// How pixels lie in memory; it means nothing for a file.
+  package var layout = PixelLayout.rgba8
 
   package init(
-    box: Box? = nil, formats: [OutputFormat] = [.original], quality: Int? = nil, frames: FrameChoice = .auto
+    box: Box? = nil, formats: [OutputFormat] = [.original], quality: Int? = nil, frames: FrameChoice = .auto,
+    layout: PixelLayout = .rgba8
   ) {
+    self.layout = layout
     self.box = box
     self.formats = formats
     self.quality = quality
@@ -26,7 +30,7 @@ package struct PictureForm: Hashable, Sendable {
   }
 
   /// Whether it is the picture as its origin sends it.
-  package var isOriginal: Bool { self == PictureForm() }
+  package var isOriginal: Bool { self == PictureForm(layout: layout) }
 
   /// A size, and how a picture of other proportions is fitted into it; or only a part of the picture.
   package struct Box: Hashable, Sendable {

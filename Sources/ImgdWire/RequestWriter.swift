@@ -65,6 +65,7 @@ extension PictureForm {
     json.formats(formats)
     json.field(.quality, quality)
     json.word(.frames, frames, usual: .auto)
+    json.word(.layout, layout, usual: .rgba8)
   }
 }
 

@@ -72,7 +72,10 @@ struct InvocationTests {
       ),
       (
         ["fetch", "u", "--as", "pixels", "--format", "png"],
-        "--as pixels has no encoding: leave out --format, --quality and --frames"
+        "--as pixels has no encoding: leave out --format and --quality"
+      ),
+      (
+        ["fetch", "u", "--layout", "rgba8"], "--layout needs --as pixels"
       ),
       (["fetch", "u", "--ttl", "99999d"], "--ttl 99999d is too long: write at most 3650d"),
       (["fetch", "u", "--timeout", "2d"], "--timeout 2d is too long: write at most 1d"),

@@ -16,6 +16,7 @@ struct WordTests {
     #expect(words(FetchOptions.Priority.self) == words(ImgdWire.Priority.self))
     #expect(words(FetchOptions.Format.self) == words(OutputFormat.self))
     #expect(words(FetchOptions.Frames.self) == words(FrameChoice.self))
+    #expect(words(FetchOptions.PixelLayout.self) == words(ImgdWire.PixelLayout.self))
     #expect(words(Resize.Fit.self) == words(PictureForm.Fit.self))
     // Bytes come in memory alone.
     #expect(

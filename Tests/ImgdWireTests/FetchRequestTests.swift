@@ -124,6 +124,7 @@ struct FetchRequestTests {
     (#""resize":{"width":1,"height":1,"fit":"cover","crop":"top"}"#, "resize"),
     (#""resize":{"width":1,"linear":"yes"}"#, "resize"), (#""quality":0"#, "quality"),
     (#""quality":101"#, "quality"), (#""frames":"some""#, "frames"),
+    (#""layout":"rgb8""#, "layout"), (#""layout":null"#, "layout"),
     (#""format":"bmp""#, "format"), (#""format":[]"#, "format"), (#""format":{}"#, "format"),
     (#""format":["webp","png","webp"]"#, "format"), (#""format":["webp",1]"#, "format"),
     (#""format":["jpg","jpeg"]"#, "format"), (#""format":["webp","wepb"]"#, "format"), (#""describe":1"#, "describe"),

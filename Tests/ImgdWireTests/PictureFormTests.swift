@@ -5,7 +5,7 @@ import Testing
 /// Which forms of a picture there are.
 struct PictureFormTests {
   @Test func `a picture without another size, format, quality or frames is the original`() {
-    #expect(PictureForm().isOriginal)
+    #expect(PictureForm().isOriginal && PictureForm(layout: .bgra8Premultiplied).isOriginal)
     let others = [
       PictureForm(box: PictureForm.Box(width: 1, height: nil)), PictureForm(formats: [.png]),
       PictureForm(quality: 100), PictureForm(frames: .first),

@@ -28,7 +28,7 @@ struct RequestWriterTests {
       #""jpg""#, #"["webp"]"#, #"["heic"]"#, #"["avif","jpg","original"]"#,
       "[\(names(OutputFormat.self).joined(separator: ","))]",
     ], .priority: names(Priority.self),
-    .frames: names(FrameChoice.self), .slot: [letters(128), strange],
+    .frames: names(FrameChoice.self), .layout: names(PixelLayout.self), .slot: [letters(128), strange],
     .share: [letters(64), strange],
     .headers: ["{}", #"{"A":"","!#$%&'*+-.^_`|~09azAZ":" \t~ "}"#, #"{"B":"\"é\\","A":"1"}"#],
     .tags: ["[]", #"["a"]"#, "[\(strange),\(letters(64))]"],

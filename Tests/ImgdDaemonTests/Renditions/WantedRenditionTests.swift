@@ -144,6 +144,13 @@ struct WantedRenditionTests {
     for (form, text) in forms {
       #expect(Rendition(form, as: form.formats[0], for: .fd).form == text)
     }
+    let cut = PictureForm.Box(
+      width: 9, height: 9, fit: .cover, crop: .point(x: Fraction(0.4), y: Fraction(0)),
+      area: .pixels(x: 1, y: 2, width: 3, height: 4),
+      background: PictureForm.Background(red: 1, green: 2, blue: 3))
+    #expect(
+      Rendition(PictureForm(box: cut, layout: .bgra8Premultiplied), as: .original, for: .pixels).form
+        == "pixels bgra first 9x9 cover 400000,0 down plain of 1,2,3,4 pixels on 1,2,3,255")
     #expect(
       Rendition(PictureForm(box: box), as: .original, for: .pixels).form
         == "pixels first 20x10 contain centre down plain")

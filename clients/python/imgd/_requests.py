@@ -25,6 +25,7 @@ Format = Literal["original", "jpeg", "jpg", "png", "webp", "avif", "gif", "tiff"
 #: come in them.
 Formats = Union[Format, Sequence[Union[Format, Literal["heic", "bmp", "jp2"]]]]
 Frames = Literal["auto", "all", "first"]
+Layout = Literal["rgba8", "bgra8-premultiplied"]
 Priority = Literal["low", "normal", "high"]
 Deliver = Literal["path", "bytes", "pixels", "none"]
 Tier = Literal["memory", "disk"]
@@ -59,6 +60,7 @@ def fetch(
     format: Optional[Formats] = None,
     quality: Optional[int] = None,
     frames: Optional[Frames] = None,
+    layout: Optional[Layout] = None,
     describe: bool = False,
     priority: Optional[Priority] = None,
     share: Optional[str] = None,
@@ -89,6 +91,7 @@ def fetch(
         and format is None
         and quality is None
         and frames is None
+        and layout is None
         and priority is None
         and share is None
         and tags is None
@@ -103,7 +106,7 @@ def fetch(
         and deliver in _plain
     ):
         return KnownFetch(url, _plain[deliver])
-    form = (deliver, resize, fit, crop, area, background, format, quality, frames, describe)
+    form = (deliver, resize, fit, crop, area, background, format, quality, frames, layout, describe)
     manner = (cache, priority, share, tags, identifier, ttl, timeout, max_bytes, progress, wait)
     options: Tuple[Any, ...] = (*form, *manner)
     if receipt is not None:
@@ -135,6 +138,7 @@ def _fields(
     format: Optional[Formats],
     quality: Optional[int],
     frames: Optional[Frames],
+    layout: Optional[Layout],
     describe: bool,
     cache: Optional[Cache],
     priority: Optional[Priority],
@@ -156,6 +160,7 @@ def _fields(
             "format": format if format is None or isinstance(format, str) else list(format),
             "quality": quality,
             "frames": frames,
+            "layout": layout,
             "priority": priority,
             "share": share,
             "tags": [tags] if isinstance(tags, str) else list(tags) if tags is not None else None,

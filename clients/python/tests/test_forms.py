@@ -193,6 +193,41 @@ class FormTests(StageTest):
                     box = (*corner, corner[0] + size[0], corner[1] + size[1])
                     self.check_place(picture, scaled.crop(box))
 
+    def test_frames_as_pixels(self) -> None:
+        size, count = (480, 270), 100
+        delays = [10 * (1 + i * 7 % 90) for i in range(count)]
+        steps = [
+            self.image.new("RGB", size, (i * 2, 255 - i * 2, i % 7 * 30)) for i in range(count)
+        ]
+        file = io.BytesIO()
+        steps[0].save(file, "gif", save_all=True, append_images=steps[1:], duration=delays, loop=0)
+        url = self.origin.serve("/hundred.gif", file.getvalue(), kind="image/gif")
+        picture = self.client.fetch(url, deliver="pixels", frames="all")
+        pixels = picture.pixels()
+        self.assertEqual((pixels.size, pixels.frames, picture.frames), (size, count, count))
+        self.assertEqual(list(pixels.delays), delays)
+        self.assertEqual(picture.bytes_count, 480 * 270 * 4 * count)
+        for i in (0, 1, 50, 99):
+            view: Any = pixels.frame(i).memoryview()
+            wanted = self.image.open(io.BytesIO(file.getvalue()))
+            wanted.seek(i)
+            colour = wanted.convert("RGBA").getpixel((200, 100))
+            self.assertEqual(tuple(view[100, 200, n] for n in range(4)), colour)
+        with self.assertRaises(IndexError):
+            pixels.frame(count)
+        first = self.client.fetch(url, deliver="pixels")
+        self.assertEqual((first.frames, first.pixels().frames), (count, 1))
+
+    def test_pixels_for_cairo(self) -> None:
+        clear = self.image.new("RGBA", (3, 2), (200, 100, 50, 128))
+        file = io.BytesIO()
+        clear.save(file, "png")
+        url = self.origin.serve("/clear.png", file.getvalue())
+        pixels = self.client.fetch(url, deliver="pixels", layout="bgra8-premultiplied").pixels()
+        view: Any = pixels.memoryview()
+        self.assertEqual([view[1, 2, n] for n in range(4)], [25, 50, 100, 128])
+        self.assertEqual(pixels.layout, "bgra8-premultiplied")
+
     def test_what_needs_no_change_keeps_everything(self) -> None:
         for name, url in self.urls.items():
             with self.subTest(name=name):

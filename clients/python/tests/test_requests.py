@@ -31,6 +31,7 @@ class FetchLineTests(unittest.TestCase):
             {"resize": {"width": 3, "enlarge": True}},
             {"resize": (9, 9), "fit": "cover", "crop": (0.4, 0.3), "format": ("avif", "png")},
             {"resize": (9, 9), "fit": "pad", "background": "#ff8000", "frames": "all"},
+            {"deliver": "pixels", "layout": "bgra8-premultiplied", "frames": "all"},
             {"area": (0.0, 0.0, 0.5, 1.0), "format": ["webp", "jpeg"]},
             {"tags": "ä\u2028%s", "identifier": 'a"b', "share": "s"},
             {"tags": ["a", "b"], "headers": {"A": "b"}, "priority": "low"},

@@ -86,14 +86,10 @@ struct PictureLine {
   }
 
   private func writePixels(to line: inout JSONWriter) {
-    let (width, height) = (Int(picture.facts.width), Int(picture.facts.height))
     line.array("fds") { line in
       line.object { line in
         line.field("kind", "pixels")
-        line.field("format", "rgba8")
-        line.field("width", width)
-        line.field("height", height)
-        line.field("stride", width * 4)
+        picture.pixels.write(width: Int(picture.facts.width), height: Int(picture.facts.height), to: &line)
         line.field("bytes", picture.bytes)
       }
     }
@@ -112,6 +108,7 @@ struct ShownPicture {
   var isStale = false
   var finalURL: String?
   var placeholder: Placeholder?
+  var pixels = PixelNotes(layout: .rgba, delays: [])
   /// The frames of the picture that it was made of; nil for a picture as its origin sends it.
   var originalFrames: Int32?
   /// All but the ages, encoded already.
@@ -128,6 +125,7 @@ struct ShownPicture {
     (age, freshFor) = (shown.age, shown.freshFor)
     placeholder = delivered.placeholder
     originalFrames = delivered.originalFrames
+    if image.isPixels { pixels = PixelNotes(packed: image.description) }
     isCoalesced = delivered.isCoalesced
     isStale = delivered.isStale
     finalURL = delivered.finalURL

@@ -31,7 +31,7 @@ final class WantedRendition {
   /// Nil for the picture as its origin sends it.
   init?(_ form: PictureForm, for delivery: Delivery) {
     guard delivery == .pixels || !form.isOriginal else { return nil }
-    frames = delivery == .pixels ? .first : form.frames
+    frames = delivery == .pixels && form.frames != .all ? .first : form.frames
     forms = (delivery == .pixels ? [.original] : form.formats).map { format in
       let rendition = Rendition(form, as: format, for: delivery)
       return Form(format: format, rendition: rendition, text: rendition.form)
@@ -94,6 +94,7 @@ private struct Candidate {
   func losesFrames(as form: WantedRendition.Form) -> Bool {
     guard keepsFrames, facts.frames > 1, needs(form) else { return false }
     let own = facts.pictureFormat
+    if form.rendition.isPixels { return !own.isAnimatable }
     let target = PictureFormat(form.format) ?? own
     return !(own.isAnimatable && target.isAnimatable && writes(target))
   }
@@ -137,7 +138,7 @@ extension Rendition {
   init(_ form: PictureForm, as format: OutputFormat, for delivery: Delivery) {
     let box = form.box.map { Box($0) }
     if delivery == .pixels {
-      self.init(.pixels, box: box, frames: .first)
+      self.init(.pixels, box: box, frames: form.frames == .all ? .all : .first, layout: Layout(form.layout))
     } else {
       self.init(
         .file(PictureFormat(format), quality: form.quality), box: box, frames: form.frames == .first ? .first : .all)
@@ -201,7 +202,18 @@ extension Rendition {
   }
 
   /// The form as text, which is part of keys that outlive the program.
-  var form: String { "\(output.form) \(frames == .all ? "all" : "first") \(box.map(\.form) ?? "own")" }
+  var form: String { "\(output.form)\(layout.form) \(frames == .all ? "all" : "first") \(box.map(\.form) ?? "own")" }
+}
+
+extension Rendition.Layout {
+  init(_ layout: PixelLayout) {
+    switch layout {
+    case .rgba8: self = .rgba
+    case .bgra8Premultiplied: self = .premultipliedBGRA
+    }
+  }
+
+  fileprivate var form: String { self == .rgba ? "" : " bgra" }
 }
 
 extension Rendition.Output {

@@ -12,7 +12,7 @@ import ImgdSystem
 extension ServiceTime {
   /// The time that it takes to make a rendition of a picture; a JPEG's own coding may make it much longer.
   init(making rendition: Rendition, of facts: ImageFacts, coded coding: JPEGCoding = .baseline) {
-    let frames = rendition.frames == .all && rendition.isFile ? Double(facts.frames) : 1
+    let frames = rendition.frames == .all && rendition.output != .description ? Double(facts.frames) : 1
     let isTurned = facts.exifOrientation >= 5
     let (width, height) = (Double(facts.width), Double(facts.height))
     let own = DecodeCost.Size(width: isTurned ? height : width, height: isTurned ? width : height)

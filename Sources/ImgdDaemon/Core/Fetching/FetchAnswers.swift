@@ -79,7 +79,8 @@ final class FetchAnswers {
     let client = recipient.client
     let ticket = client.standBy(id: recipient.id, receipt: recipient.receipt)
     let order = Renditions.Order(
-      rendition: Rendition(.pixels, frames: .first), original: delivered.image,
+      rendition: Rendition(.pixels, frames: .first, layout: Rendition.Layout(recipient.request.form.layout)),
+      original: delivered.image,
       claim: DecodeClaim(of: recipient.request, by: client.claimant),
       tiers: recipient.request.keepsInMemory ? [.memory] : [], countsAsUse: recipient.request.cache.counts)
     renditions.make(order) { [unowned self] outcome in
