@@ -86,7 +86,7 @@ static int rows_at_once(size_t row) {
 }
 
 enum jpeg_result jpeg_pixels(
-    const uint8_t *bytes, size_t count, int width, int height,
+    const uint8_t *bytes, size_t count, int width, int height, int is_bgra,
     int (*take)(void *context, const uint8_t *rows, size_t count), void *context, char reason[200]) {
   struct reader reader;
   open_reader(&reader, reason);
@@ -98,7 +98,7 @@ enum jpeg_result jpeg_pixels(
   jpeg_create_decompress(&reader.jpeg);
   jpeg_mem_src(&reader.jpeg, bytes, count);
   jpeg_read_header(&reader.jpeg, TRUE);
-  reader.jpeg.out_color_space = JCS_EXT_RGBA;
+  reader.jpeg.out_color_space = is_bgra ? JCS_EXT_BGRA : JCS_EXT_RGBA;
   jpeg_start_decompress(&reader.jpeg);
   size_t row = (size_t)width * 4;
   int most = rows_at_once(row);

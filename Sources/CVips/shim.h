@@ -74,12 +74,24 @@ static inline VipsImage *cvips_opaque(VipsImage *in) {
   return vips_addalpha(in, &out, NULL) ? NULL : out;
 }
 
-// On white.
-static inline VipsImage *cvips_flat(VipsImage *in) {
+// On a colour.
+static inline VipsImage *cvips_flat(VipsImage *in, int red, int green, int blue) {
   VipsImage *out = NULL;
-  VipsArrayDouble *white = vips_array_double_newv(1, 255.0);
-  int failed = vips_flatten(in, &out, "background", white, NULL);
-  vips_area_unref(VIPS_AREA(white));
+  VipsArrayDouble *colour = vips_array_double_newv(3, (double)red, (double)green, (double)blue);
+  int failed = vips_flatten(in, &out, "background", colour, NULL);
+  vips_area_unref(VIPS_AREA(colour));
+  return failed ? NULL : out;
+}
+
+// In a larger one of a colour; the alpha counts where the picture has some.
+static inline VipsImage *cvips_embed(
+    VipsImage *in, int left, int top, int width, int height, int red, int green, int blue, int alpha) {
+  VipsImage *out = NULL;
+  VipsArrayDouble *colour = vips_array_double_newv(
+      vips_image_hasalpha(in) ? 4 : 3, (double)red, (double)green, (double)blue, (double)alpha);
+  int failed = vips_embed(
+      in, &out, left, top, width, height, "extend", VIPS_EXTEND_BACKGROUND, "background", colour, NULL);
+  vips_area_unref(VIPS_AREA(colour));
   return failed ? NULL : out;
 }
 

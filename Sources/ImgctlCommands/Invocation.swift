@@ -175,8 +175,11 @@ struct Arguments {
 
   func duration(_ name: String) -> Duration? { text(name).flatMap(DurationText.duration) }
 
-  /// The format of `--format`.
-  var format: OutputFormat? { text("format").flatMap { OutputFormat(rawValue: $0 == "jpg" ? "jpeg" : $0) } }
+  /// The formats of `--format`, in their order.
+  var formats: [OutputFormat] {
+    let named = texts("format").compactMap(OutputFormat.init(named:))
+    return named.isEmpty ? [.original] : named
+  }
 
   private func check(_ option: VerbOption, of verb: VerbDescription) throws(UsageProblem) {
     let given = texts(option.name)

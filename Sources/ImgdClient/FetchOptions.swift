@@ -39,10 +39,28 @@ public struct FetchOptions: Hashable, Sendable {
   public enum Priority: String, CaseIterable, Sendable { case low, normal, high }
 
   /// Another encoding.
-  public enum Format: String, CaseIterable, Sendable { case original, jpeg, png, webp, avif }
+  public enum Format: String, CaseIterable, Sendable {
+    case original, jpeg, png, webp, avif, gif, tiff, jxl
+    /// Formats that are never written: in a list they stand for pictures that come in them.
+    case heic, bmp, jp2
+  }
 
   /// The frames of an animation that another form keeps.
-  public enum Frames: String, CaseIterable, Sendable { case all, first }
+  public enum Frames: String, CaseIterable, Sendable {
+    /// As many as the encoding can have.
+    case auto
+    /// All of them, or the error is `unsupportedFormat`.
+    case all
+    case first
+  }
+
+  /// How the four bytes of a pixel lie in memory.
+  public enum PixelLayout: String, CaseIterable, Sendable {
+    /// Red, green, blue and alpha, which is not multiplied in.
+    case rgba8
+    /// Blue, green, red and alpha, which is multiplied in, as Cairo and Wayland have them.
+    case bgra8Premultiplied = "bgra8-premultiplied"
+  }
 
   /// How the cache is used.
   public var cache = CacheMode.default
@@ -52,12 +70,19 @@ public struct FetchOptions: Hashable, Sendable {
   public var store = Store.all
   /// Another size.
   public var resize: Resize?
-  /// Another encoding.
-  public var format = Format.original
+  /// The encodings, the one liked best first: the first that can be written and loses nothing of the picture counts.
+  public var formats = [Format.original]
+  /// The one encoding, or the first of several.
+  public var format: Format {
+    get { formats.first ?? .original }
+    set { formats = [newValue] }
+  }
   /// The quality of that encoding, 1 to 100.
   public var quality: Int?
   /// The frames of an animation that another form keeps.
-  public var frames = Frames.all
+  public var frames = Frames.auto
+  /// How pixels lie in memory.
+  public var layout = PixelLayout.rgba8
   /// Whether a placeholder is wanted with the picture.
   public var describe = false
   /// The queue in which the download waits.
@@ -91,7 +116,9 @@ public struct FetchOptions: Hashable, Sendable {
     fetch.store = wireWord(store)
     fetch.priority = wireWord(priority)
     var extras = FetchExtras()
-    extras.form = PictureForm(box: resize?.box, format: wireWord(format), quality: quality, frames: wireWord(frames))
+    extras.form = PictureForm(
+      box: resize?.box, formats: formats.isEmpty ? [.original] : formats.map { wireWord($0) }, quality: quality,
+      frames: wireWord(frames), layout: wireWord(layout))
     extras.describe = describe
     extras.share = share
     extras.tags = tags
@@ -105,7 +132,7 @@ public struct FetchOptions: Hashable, Sendable {
   }
 }
 
-/// Another size of a picture.
+/// Another size of a picture, or a part of it.
 public struct Resize: Hashable, Sendable {
   /// How a picture of other proportions goes into the size.
   public enum Fit: String, CaseIterable, Sendable {
@@ -115,16 +142,29 @@ public struct Resize: Hashable, Sendable {
     case cover
     /// Stretched.
     case fill
+    /// As large as fits inside, and the rest of the size is filled.
+    case pad
   }
 
   /// The part that `cover` keeps.
-  public enum Crop: String, CaseIterable, Sendable {
+  public enum Crop: Hashable, Sendable {
     case centre
     /// The part that draws the eye.
     case attention
+    /// A point, in fractions of the sides, that comes as near to the middle as the picture allows.
+    case point(x: Double, y: Double)
   }
 
-  /// The size in pixels; `contain` needs one of the two.
+  /// A part of the upright picture.
+  public enum Area: Hashable, Sendable {
+    case pixels(x: Int, y: Int, width: Int, height: Int)
+    /// In fractions of the picture's sides.
+    case fractions(x: Double, y: Double, width: Double, height: Double)
+  }
+
+  /// The part that is cut out before anything else; nil for the whole.
+  public var area: Area?
+  /// The size in pixels; `contain` needs one of the two, unless there is an area.
   public var width: Int?
   public var height: Int?
   /// How a picture of other proportions goes into the size.
@@ -135,12 +175,16 @@ public struct Resize: Hashable, Sendable {
   public var enlarge: Bool
   /// Whether colours are mixed in linear light.
   public var linear: Bool
+  /// What lies behind a picture that is padded, or that loses its alpha; without it, nothing or white.
+  public var background: Colour?
 
-  /// At least one of width and height is needed, and both to cover or to fill.
+  /// At least one of width and height is needed, and both to cover, to fill or to pad; with an area, neither.
   public init(
     width: Int? = nil, height: Int? = nil, fit: Fit = .contain, crop: Crop = .centre, enlarge: Bool = false,
-    linear: Bool = false
+    linear: Bool = false, area: Area? = nil, background: Colour? = nil
   ) {
+    self.area = area
+    self.background = background
     self.width = width
     self.height = height
     self.fit = fit
@@ -151,7 +195,31 @@ public struct Resize: Hashable, Sendable {
 
   fileprivate var box: PictureForm.Box {
     PictureForm.Box(
-      width: width, height: height, fit: wireWord(fit), crop: wireWord(crop), enlarge: enlarge, linear: linear)
+      width: width, height: height, fit: wireWord(fit), crop: crop.ofWire, enlarge: enlarge, linear: linear,
+      area: area?.ofWire,
+      background: background.map {
+        PictureForm.Background(red: $0.red, green: $0.green, blue: $0.blue, alpha: $0.alpha)
+      })
+  }
+}
+
+extension Resize.Crop {
+  fileprivate var ofWire: PictureForm.Crop {
+    switch self {
+    case .centre: .centre
+    case .attention: .attention
+    case .point(let x, let y): .point(x: Fraction(x), y: Fraction(y))
+    }
+  }
+}
+
+extension Resize.Area {
+  fileprivate var ofWire: PictureForm.Area {
+    switch self {
+    case .pixels(let x, let y, let width, let height): .pixels(x: x, y: y, width: width, height: height)
+    case .fractions(let x, let y, let width, let height):
+      .fractions(x: Fraction(x), y: Fraction(y), width: Fraction(width), height: Fraction(height))
+    }
   }
 }
 

@@ -42,6 +42,8 @@ public struct Picture: Sendable {
   public var height: Int { reply.number("height") ?? 0 }
   /// How many frames it has; with pixels, how many the decoded picture had.
   public var frames: Int { reply.number("frames") ?? 1 }
+  /// How many frames there were before another form lost some; the same as `frames` if none are lost.
+  public var originalFrames: Int { reply.number("frames_of") ?? frames }
   /// 2 to 8, the Exif orientation, if the picture has to be turned or mirrored to be upright.
   public var orientation: Int? { reply.number("orientation") }
   /// The size in bytes as it is delivered.
@@ -93,14 +95,15 @@ public final class PictureMemory: Sendable {
   public enum Layout: Hashable, Sendable {
     /// A file of the picture's format.
     case encoded
-    /// Rows from top to bottom, `stride` bytes each; red, green, blue and alpha for each pixel.
+    /// Rows from top to bottom, `stride` bytes each, with four bytes for each pixel. Several frames are one below the
+    /// other, and the height is that of one.
     case pixels(width: Int, height: Int, stride: Int)
 
     fileprivate init?(_ description: Reply) {
       switch description.text("kind") {
       case "encoded": self = .encoded
       case "pixels":
-        guard description.text("format") == "rgba8", let width = description.number("width"),
+        guard PixelFrames(description) != nil, let width = description.number("width"),
           let height = description.number("height"), let stride = description.number("stride")
         else { return nil }
         self = .pixels(width: width, height: height, stride: stride)
@@ -108,17 +111,22 @@ public final class PictureMemory: Sendable {
       }
     }
 
-    /// Whether this many bytes hold all of its rows.
-    fileprivate func fits(into count: Int) -> Bool {
+    /// Whether this many bytes hold all the rows of so many frames.
+    fileprivate func fits(_ frames: Int, into count: Int) -> Bool {
       guard case .pixels(let width, let height, let stride) = self else { return count >= 0 }
       let (row, isTooWide) = width.multipliedReportingOverflow(by: 4)
       let (whole, isTooHigh) = height.multipliedReportingOverflow(by: stride)
-      return width > 0 && height > 0 && !isTooWide && !isTooHigh && row <= stride && whole <= count
+      let (all, areTooMany) = whole.multipliedReportingOverflow(by: frames)
+      return width > 0 && height > 0 && !isTooWide && !isTooHigh && !areTooMany && row <= stride && all <= count
     }
   }
 
   /// The way in which the bytes have to be read.
   public let layout: Layout
+  /// How the four bytes of a pixel lie.
+  public let pixelLayout: FetchOptions.PixelLayout
+  /// How long each frame of several is shown; empty for a single one.
+  public let delays: [Duration]
   private let memory: ReceivedMemory
 
   /// The number of bytes.
@@ -152,13 +160,37 @@ public final class PictureMemory: Sendable {
     guard let descriptor else {
       throw .strange(path: path, what: "its answer came without the descriptor that it names")
     }
-    guard let layout = Layout(description), let count = description.number("bytes"), layout.fits(into: count) else {
+    let frames = PixelFrames(description)
+    guard let layout = Layout(description), let count = description.number("bytes"),
+      layout.fits(frames?.count ?? 1, into: count)
+    else {
       throw .strange(path: path, what: "its answer describes no picture: \(description.json)")
     }
     self.layout = layout
+    pixelLayout = frames?.layout ?? .rgba8
+    delays = frames?.delays ?? []
     do throws(SystemFailure) { memory = try ReceivedMemory(descriptor, count: count) } catch {
       throw .failed(path: path, reason: error.description)
     }
+  }
+}
+
+/// What an answer says of the frames of decoded pixels.
+private struct PixelFrames {
+  let layout: FetchOptions.PixelLayout
+  let count: Int
+  let delays: [Duration]
+
+  /// Nil for pixels of a later release, or for what cannot be true.
+  init?(_ description: Reply) {
+    guard let layout = description.text("format").flatMap(FetchOptions.PixelLayout.init),
+      case let count = description.number("frames") ?? 1, count > 0,
+      case let delays = description.numbers("delays_ms") ?? [], delays.count == (count > 1 ? count : 0),
+      delays.allSatisfy({ 0...Int(Int32.max) ~= $0 })
+    else { return nil }
+    self.layout = layout
+    self.count = count
+    self.delays = delays.map { .milliseconds($0) }
   }
 }
 
@@ -189,6 +221,10 @@ public struct Colour: Hashable, Sendable {
   public let green: UInt8
   public let blue: UInt8
   public let alpha: UInt8
+
+  public init(red: UInt8, green: UInt8, blue: UInt8, alpha: UInt8 = 255) {
+    (self.red, self.green, self.blue, self.alpha) = (red, green, blue, alpha)
+  }
 
   /// Reads the form of CSS: `#rrggbb` or `#rrggbbaa`.
   public init?(_ text: String) {

@@ -62,6 +62,9 @@ package struct Reply: Sendable {
   /// The strings in a field that is an array.
   package func texts(_ field: String) -> [String]? { content[field]?.array?.compactMap { $0.string } }
 
+  /// The whole numbers in a field that is an array.
+  package func numbers(_ field: String) -> [Int]? { content[field]?.array?.compactMap { $0.integer.map(Int.init) } }
+
   /// A field as text for people; a dash if the field is missing.
   package func display(_ field: String) -> String { content[field]?.display ?? "-" }
 

@@ -25,9 +25,6 @@ package final class RequestChannel {
   /// The daemon's reason for closing the connection, which is no answer to any request.
   private var farewell: Reply?
 
-  /// Called when a connection has ended, before requests are sent again.
-  package var onLoss: () -> Void = {}
-
   /// `path` is called for each connection. Requests fail when `mostWaiting` others already wait for their turn.
   package init(on loop: EventLoop, mostWaiting: Int = .max, path: @escaping () -> String) {
     self.loop = loop
@@ -157,7 +154,6 @@ package final class RequestChannel {
 
   private func lose(_ problem: ConnectionProblem?) {
     connection = nil
-    onLoss()
     let reason = farewell.take()
     // A daemon that stops has taken in none of the requests that it has not answered.
     let mayRepeat = reason == nil || reason?.errorCode == ReplyCode.shuttingDown.rawValue

@@ -10,16 +10,24 @@ package enum DecodeAnswer: Sendable {
 
 /// Pixels or a file, in a sealed memfd.
 package struct MadePicture: Sendable {
-  /// Nil for pixels: four bytes each, row after row without a gap.
+  /// As many delays go into a message, and into a line of the protocol.
+  package static let mostDelays = 4_096
+
+  /// Nil for pixels: four bytes each, row after row without a gap, frame after frame.
   package let format: PictureFormat?
-  /// The width of the upright picture.
+  /// The width of a frame, upright.
   package let width: Int
   package let height: Int
   /// The frames of the file; for pixels, those of the picture that they were decoded from.
   package let frames: Int
+  /// How long each frame of pixels is shown, in milliseconds; empty for a single one.
+  package let delays: [Int]
   package let content: Payload
 
-  package init(format: PictureFormat?, width: Int, height: Int, frames: Int, content: Payload) {
+  package init(
+    format: PictureFormat?, width: Int, height: Int, frames: Int, delays: [Int] = [], content: Payload
+  ) {
+    self.delays = delays
     self.format = format
     self.width = width
     self.height = height
@@ -113,7 +121,8 @@ extension DecodeAnswer {
   package func isAnswer(to rendition: Rendition) -> Bool {
     switch (self, rendition.output) {
     case (.failure, _), (.description, .description): true
-    case (.picture(let made), .pixels): made.format == nil
+    case (.picture(let made), .pixels):
+      made.format == nil && (made.delays.isEmpty || rendition.frames == .all && made.delays.count == made.frames)
     case (.picture(let made), .file(let format?, _)): made.format == format
     case (.picture(let made), .file(nil, _)): made.format != nil
     default: false
@@ -122,13 +131,15 @@ extension DecodeAnswer {
 }
 
 extension MessageWriter {
-  /// 0 (1 byte), format (1), width, height, frames (4 each)
+  /// 0 (1 byte), format (1), width, height, frames, number of delays, delays (4 each)
   fileprivate mutating func append(_ made: MadePicture) {
     append(UInt8(0))
     append(made.format?.rawValue ?? MessageLayout.none)
     append32(made.width)
     append32(made.height)
     append32(made.frames)
+    append32(made.delays.count)
+    for delay in made.delays { append32(delay) }
   }
 }
 
@@ -136,17 +147,28 @@ extension MessageReader {
   fileprivate mutating func picture(of content: Payload) -> MadePicture? {
     let measures = 1...Int(Int32.max)
     guard let code = byte(), let width = number32(measures), let height = number32(measures),
-      let frames = number32(measures), content.count > 0
+      let frames = number32(measures), let delays = delays(), content.count > 0
     else { return nil }
     let format = PictureFormat(rawValue: code)
     if code == MessageLayout.none {
       // The first product does not overflow: its factors have 31 bits.
-      let (bytes, isTooMany) = (width * height).multipliedReportingOverflow(by: 4)
+      let (bytes, isTooMany) = (width * height).multipliedReportingOverflow(by: 4 * max(1, delays.count))
       guard !isTooMany, content.count == bytes else { return nil }
-    } else if format == nil {
+    } else if format == nil || !delays.isEmpty {
       return nil
     }
-    return MadePicture(format: format, width: width, height: height, frames: frames, content: content)
+    return MadePicture(format: format, width: width, height: height, frames: frames, delays: delays, content: content)
+  }
+
+  /// A single frame has none.
+  private mutating func delays() -> [Int]? {
+    guard let count = number32(0...MadePicture.mostDelays), count != 1 else { return nil }
+    var delays: [Int] = []
+    for _ in 0..<count {
+      guard let delay = number32(0...Int(Int32.max)) else { return nil }
+      delays.append(delay)
+    }
+    return delays
   }
 
   fileprivate mutating func description() -> PictureDescription? {

@@ -9,14 +9,11 @@ package final class DaemonLink {
 
   private let loop: EventLoop
   private let channel: RequestChannel
-  /// The formats that the daemon at the other end can write; nil until they are known.
-  private(set) var encoders: Set<String>?
 
   /// `path` is called for each connection.
   package init(on loop: EventLoop, path: @escaping () -> String) {
     self.loop = loop
     channel = RequestChannel(on: loop, mostWaiting: 4_096, path: path)
-    channel.onLoss = { [unowned self] in encoders = nil }
   }
 
   /// Whether there is a connection now.
@@ -31,18 +28,6 @@ package final class DaemonLink {
     let call = DaemonCall(request, done)
     channel.begin(call, within: limit)
     return call
-  }
-
-  /// Calls back with the formats that the daemon can write, possibly none: at once if they are known, or else when the
-  /// daemon has answered.
-  func learnEncoders(_ then: @escaping (Set<String>) -> Void) {
-    if let encoders { return then(encoders) }
-    ask(.hello) { [unowned self] outcome in
-      let told = (try? outcome.get())?.reply.object("decode")?.texts("encodes") ?? []
-      // A decoder that cannot be started now may start another time.
-      if !told.isEmpty { encoders = Set(told) }
-      then(Set(told))
-    }
   }
 
   /// Subscribes to topics of the daemon's events, over a connection of its own.

@@ -37,6 +37,12 @@ package enum PictureFormat: UInt8, Sendable, CaseIterable {
     }
   }
 
+  /// Whether something can be seen through pictures of this format.
+  package var hasAlpha: Bool { self != .jpeg && self != .bmp }
+
+  /// Whether animations are both read and written in it.
+  package var isAnimatable: Bool { self == .gif || self == .webp }
+
   /// The usual file name extension, without the dot.
   package var fileExtension: String { self == .jpeg ? "jpg" : name }
 }

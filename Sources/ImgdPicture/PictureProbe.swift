@@ -65,6 +65,8 @@ package struct PictureMeasures: Sendable, Equatable {
   package var frames = 1
   /// EXIF's orientation from 1 to 8; 1, upright, when there is none.
   package var orientation = 1
+  /// Whether the file says that nothing can be seen through the picture, where its format has alpha.
+  package var isOpaque = false
 }
 
 /// The bytes are no picture, or one that breaks off before its size.

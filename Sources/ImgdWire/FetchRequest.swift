@@ -144,9 +144,9 @@ extension FetchExtras {
 
   private static func form(_ fields: RequestFields, in line: Span<UInt8>) throws(WireError) -> PictureForm {
     PictureForm(
-      box: try BoxParser.box(fields, in: line), format: try fields.word(.format, default: .original, in: line),
+      box: try BoxParser.box(fields, in: line), formats: try FormatParser.formats(fields, in: line),
       quality: try fields.integer(.quality, WireLimits.quality, in: line),
-      frames: try fields.word(.frames, default: .all, in: line))
+      frames: try fields.word(.frames, default: .auto, in: line), layout: try FormatParser.layout(fields, in: line))
   }
 
   private static func tags(_ fields: RequestFields, in line: Span<UInt8>) throws(WireError) -> [String] {

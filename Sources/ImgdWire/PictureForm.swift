@@ -4,31 +4,38 @@
 
 /// The form in which a picture is wanted: as its origin sends it, or another that is made of it.
 package struct PictureForm: Hashable, Sendable {
-  /// How a picture of other proportions fits a box: inside it, covering it, or stretched to it.
-  package enum Fit: String, CaseIterable, Sendable { case contain, cover, fill }
-
-  /// The part of the picture that `cover` keeps.
-  package enum Crop: String, CaseIterable, Sendable { case centre, attention }
+  /// How a picture of other proportions fits a box: inside it, covering it, stretched to it, or inside it, with what is
+  /// left of the box filled.
+  package enum Fit: String, CaseIterable, Sendable { case contain, cover, fill, pad }
 
   /// The size that it is fitted into; nil for its own.
   package var box: Box?
-  package var format = OutputFormat.original
+  /// The encodings, the one liked best first; at least one.
+  package var formats = [OutputFormat.original]
   /// The quality of the encoding; 100 is the best.
   package var quality: Int?
-  package var frames = FrameChoice.all
+  package var frames = FrameChoice.auto
+  /// How pixels lie in memory; it means nothing for a file.
+  package var layout = PixelLayout.rgba8
 
-  package init(box: Box? = nil, format: OutputFormat = .original, quality: Int? = nil, frames: FrameChoice = .all) {
+  package init(
+    box: Box? = nil, formats: [OutputFormat] = [.original], quality: Int? = nil, frames: FrameChoice = .auto,
+    layout: PixelLayout = .rgba8
+  ) {
+    self.layout = layout
     self.box = box
-    self.format = format
+    self.formats = formats
     self.quality = quality
     self.frames = frames
   }
 
   /// Whether it is the picture as its origin sends it.
-  package var isOriginal: Bool { self == PictureForm() }
+  package var isOriginal: Bool { self == PictureForm(layout: layout) }
 
-  /// A size, and how a picture of other proportions is fitted into it.
+  /// A size, and how a picture of other proportions is fitted into it; or only a part of the picture.
   package struct Box: Hashable, Sendable {
+    /// The part that is cut out first; nil for the whole.
+    package var area: Area?
     package var width: Int?
     package var height: Int?
     package var fit: Fit
@@ -37,10 +44,15 @@ package struct PictureForm: Hashable, Sendable {
     package var enlarge: Bool
     /// Whether it is scaled in linear light.
     package var linear: Bool
+    /// What lies behind a picture that is padded, or that loses its alpha.
+    package var background: Background?
 
     package init(
-      width: Int?, height: Int?, fit: Fit = .contain, crop: Crop = .centre, enlarge: Bool = false, linear: Bool = false
+      width: Int?, height: Int?, fit: Fit = .contain, crop: Crop = .centre, enlarge: Bool = false, linear: Bool = false,
+      area: Area? = nil, background: Background? = nil
     ) {
+      self.area = area
+      self.background = background
       self.width = width
       self.height = height
       self.fit = fit
@@ -61,9 +73,9 @@ extension PictureForm.Box {
     case needlessCrop
   }
 
-  /// What is wrong with values that were given for a box; nil if they make one.
-  package static func problem(width: Int?, height: Int?, fit: PictureForm.Fit, crop: PictureForm.Crop?) -> Problem? {
-    if width == nil, height == nil { return .noSide }
+  /// What is wrong with a box for which `crop` was given; nil if nothing is.
+  package func problem(crop: PictureForm.Crop?) -> Problem? {
+    if width == nil, height == nil, fit == .contain, area == nil, background == nil { return .noSide }
     if fit != .contain, width == nil || height == nil { return .openSide }
     return crop == nil || fit == .cover ? nil : .needlessCrop
   }
@@ -86,69 +98,5 @@ package enum SidesText {
   private static func side(_ text: Substring, within range: ClosedRange<Int>) -> Int? {
     guard text.utf8.allSatisfy({ 48...57 ~= $0 }), let side = Int(text), range.contains(side) else { return nil }
     return side
-  }
-}
-
-/// The encoding in which a picture is wanted.
-package enum OutputFormat: String, CaseIterable, Sendable { case original, jpeg, png, webp, avif }
-
-/// The frames of an animation that another form of it keeps.
-package enum FrameChoice: String, CaseIterable, Sendable { case all, first }
-
-enum BoxParser {
-  static func box(_ fields: RequestFields, in line: Span<UInt8>) throws(WireError) -> PictureForm.Box? {
-    guard fields.present.contains(.resize) else { return nil }
-    guard let members = fields.container(.resize)?.object else {
-      throw fields.wrong(.resize, .text("an object with \(names.joined(separator: ", "))"), in: line)
-    }
-    var crop: PictureForm.Crop?
-    var box = PictureForm.Box(width: nil, height: nil)
-    for member in members {
-      switch member.name {
-      case "width": box.width = try side(member)
-      case "height": box.height = try side(member)
-      case "fit": box.fit = try word(member)
-      case "crop": crop = try word(member)
-      case "enlarge": box.enlarge = try flag(member)
-      case "linear": box.linear = try flag(member)
-      case let name where name.utf8.starts(with: "x_".utf8): break
-      case let name: throw .unknownField(name, of: "resize", path: "resize.", known: names)
-      }
-    }
-    box.crop = crop ?? .centre
-    switch PictureForm.Box.problem(width: box.width, height: box.height, fit: box.fit, crop: crop) {
-    case .noSide: throw .field(.resize, "\"resize\" needs \"width\", \"height\" or both")
-    case .openSide:
-      throw .field(.resize, "\"resize\" needs both \"width\" and \"height\" where \"fit\" is \"\(box.fit.rawValue)\"")
-    case .needlessCrop: throw .field(.resize, "\"resize.crop\" is only for \"fit\":\"cover\"")
-    case nil: return box
-    }
-  }
-
-  private static let names = ["width", "height", "fit", "crop", "enlarge", "linear"]
-
-  private static func word<Value: RawRepresentable<String> & CaseIterable>(_ member: JSONValue.Member) throws(WireError)
-    -> Value
-  {
-    guard let value = member.value.string.flatMap(Value.init(rawValue:)) else {
-      throw wrong(member, .oneOf(Value.allCases.map { $0.rawValue }))
-    }
-    return value
-  }
-
-  private static func flag(_ member: JSONValue.Member) throws(WireError) -> Bool {
-    guard let flag = member.value.bool else { throw wrong(member, .flag) }
-    return flag
-  }
-
-  private static func side(_ member: JSONValue.Member) throws(WireError) -> Int {
-    guard let side = member.value.integer.flatMap(Int.init(exactly:)), WireLimits.side.contains(side) else {
-      throw wrong(member, .integer(WireLimits.side, of: "pixels"))
-    }
-    return side
-  }
-
-  private static func wrong(_ member: JSONValue.Member, _ wanted: WantedValue) -> WireError {
-    .field(.resize, wanted.complaint(about: "resize.\(member.name)", sent: SentValue(member.value)))
   }
 }

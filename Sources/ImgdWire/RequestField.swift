@@ -2,7 +2,7 @@
 enum RequestField: UInt8, CaseIterable, Sendable {
   case cmd, id, url, receipt, deliver, identifier, cache, progress, slot, tags, headers
   case store, resize, format, priority, events, wait, detach, timeoutMilliseconds, maxBytes
-  case ttl, http, quality, frames, describe, share, tag, all, tier, prefix, host
+  case ttl, http, quality, frames, layout, describe, share, tag, all, tier, prefix, host
   case olderThan, unusedFor, expired, soft, limit, cursor
 
   private static let table = NameTable<RequestField> { $0.name }
@@ -23,7 +23,7 @@ enum RequestField: UInt8, CaseIterable, Sendable {
   private static let names = [
     "cmd", "id", "url", "receipt", "deliver", "identifier", "cache", "progress", "slot", "tags", "headers",
     "store", "resize", "format", "priority", "events", "wait", "detach", "timeout_ms", "max_bytes",
-    "ttl", "http", "quality", "frames", "describe", "share", "tag", "all", "tier", "prefix", "host",
+    "ttl", "http", "quality", "frames", "layout", "describe", "share", "tag", "all", "tier", "prefix", "host",
     "older_than", "unused_for", "expired", "soft", "limit", "cursor",
   ]
 
@@ -75,7 +75,8 @@ extension Request.Command {
 extension FieldSet {
   /// The rare fields of a fetch, any of which costs the box of extras.
   static let fetchExtras = FieldSet([
-    .receipt, .slot, .headers, .resize, .format, .quality, .frames, .timeoutMilliseconds, .maxBytes, .tags, .ttl,
+    .receipt, .slot, .headers, .resize, .format, .quality, .frames, .layout, .timeoutMilliseconds, .maxBytes, .tags,
+    .ttl,
     .describe, .share,
   ])
   static var frame: FieldSet {
@@ -146,7 +147,6 @@ extension CacheMode: WireNamed { static let table = NameTable<Self>() }
 extension Delivery: WireNamed { static let table = NameTable<Self>() }
 extension StorePolicy: WireNamed { static let table = NameTable<Self>() }
 extension Priority: WireNamed { static let table = NameTable<Self>() }
-extension OutputFormat: WireNamed { static let table = NameTable<Self>() }
 extension FrameChoice: WireNamed { static let table = NameTable<Self>() }
 extension Tier: WireNamed { static let table = NameTable<Self>() }
 extension PurgeRequest.Scope: WireNamed { static let table = NameTable<Self>() }

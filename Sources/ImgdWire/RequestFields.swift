@@ -3,7 +3,7 @@
 /// field has its own place, so a field that comes twice is noticed without searching.
 struct RequestFields {
   private(set) var present = FieldSet()
-  private var tokens = InlineArray<37, JSONToken>(repeating: JSONToken(.null, 0, 0))
+  private var tokens = InlineArray<38, JSONToken>(repeating: JSONToken(.null, 0, 0))
   /// Contents that few lines have, in a box that the other lines do without.
   private var rarities: Rarities?
 

@@ -60,18 +60,12 @@ extension PictureForm {
   func write(to json: inout JSONWriter) {
     if let box {
       json.name(RequestField.resize.name)
-      json.beginObject()
-      if let width = box.width { json.field("width", width) }
-      if let height = box.height { json.field("height", height) }
-      if box.fit != .contain { json.field("fit", box.fit.rawValue) }
-      if box.crop != .centre { json.field("crop", box.crop.rawValue) }
-      if box.enlarge { json.field("enlarge", true) }
-      if box.linear { json.field("linear", true) }
-      json.endObject()
+      box.write(to: &json)
     }
-    json.word(.format, format, usual: .original)
+    json.formats(formats)
     json.field(.quality, quality)
-    json.word(.frames, frames, usual: .all)
+    json.word(.frames, frames, usual: .auto)
+    json.word(.layout, layout, usual: .rgba8)
   }
 }
 

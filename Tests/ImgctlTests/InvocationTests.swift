@@ -72,7 +72,10 @@ struct InvocationTests {
       ),
       (
         ["fetch", "u", "--as", "pixels", "--format", "png"],
-        "--as pixels has no encoding: leave out --format, --quality and --frames"
+        "--as pixels has no encoding: leave out --format and --quality"
+      ),
+      (
+        ["fetch", "u", "--layout", "rgba8"], "--layout needs --as pixels"
       ),
       (["fetch", "u", "--ttl", "99999d"], "--ttl 99999d is too long: write at most 3650d"),
       (["fetch", "u", "--timeout", "2d"], "--timeout 2d is too long: write at most 1d"),
@@ -125,10 +128,26 @@ struct InvocationTests {
       (["fetch", "u", "--linear"], "--linear needs --resize"),
       (["fetch", "u", "--resize", "9x9", "--crop", "centre"], "--crop needs --fit cover"),
       (
+        ["fetch", "u", "--resize", "9x9", "--fit", "cover", "--crop", "top"],
+        "--crop top is not valid: write centre, attention or a point in fractions of the sides such as 0.4,0.3"
+      ),
+      (
+        ["fetch", "u", "--area", "0.5,0,0.6,1"],
+        "--area 0.5,0,0.6,1 is not valid: its width takes no more than what x leaves of the side"
+      ),
+      (
+        ["fetch", "u", "--resize", "9x9", "--background", "red"],
+        "--background red is not valid: write #rrggbb or #rrggbbaa"
+      ),
+      (
+        ["fetch", "u", "--resize", "9x", "--fit", "pad"],
+        "--fit pad needs both sides in --resize, such as 256x256"
+      ),
+      (
         ["fetch", "u", "--resize", "9x", "--fit", "cover"],
         "--fit cover needs both sides in --resize, such as 256x256"
       ),
-      (["fetch", "u", "--quality", "9"], "--quality needs --format or --resize"),
+      (["fetch", "u", "--quality", "9"], "--quality needs --format, --resize or --area"),
       (["fetch", "u", "--quality", "0"], "--quality 0 is not valid: write a number from 1 to 100"),
       (["cancel"], "cancel needs either receipts, --tag or --all"),
       (["cancel", "R", "--all"], "cancel needs either receipts, --tag or --all"),

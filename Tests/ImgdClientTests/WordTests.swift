@@ -16,8 +16,8 @@ struct WordTests {
     #expect(words(FetchOptions.Priority.self) == words(ImgdWire.Priority.self))
     #expect(words(FetchOptions.Format.self) == words(OutputFormat.self))
     #expect(words(FetchOptions.Frames.self) == words(FrameChoice.self))
+    #expect(words(FetchOptions.PixelLayout.self) == words(ImgdWire.PixelLayout.self))
     #expect(words(Resize.Fit.self) == words(PictureForm.Fit.self))
-    #expect(words(Resize.Crop.self) == words(PictureForm.Crop.self))
     // Bytes come in memory alone.
     #expect(
       words(FetchOptions.Delivery.self) == words(ImgdWire.Delivery.self).filter { $0 != "inline" })

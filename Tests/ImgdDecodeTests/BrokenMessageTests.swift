@@ -61,6 +61,18 @@ struct BrokenMessageTests {
     var file = good
     file[17] = PictureFormat.png.rawValue
     #expect(stage.arrival(of: file, with: [number]).picture?.format == .png)
+    // Delays of one frame, of more than there are bytes for, of more than may be; of a file.
+    func moving(_ delays: [Int], _ format: PictureFormat? = nil) -> [UInt8] {
+      DecodeAnswer.picture(
+        MadePicture(
+          format: format, width: 1, height: 1, frames: 2, delays: delays, content: content)
+      ).message(serial: 0)
+    }
+    #expect(stage.arrival(of: moving([1, 2]), with: [number]).picture?.delays == [1, 2])
+    for delays in [[1], [1, 2, 3], [Int](repeating: 1, count: MadePicture.mostDelays + 1)] {
+      #expect(stage.arrival(of: moving(delays), with: [number]).isBroken)
+    }
+    #expect(stage.arrival(of: moving([1, 2], .png), with: [number]).isBroken)
     let empty = try memory([])
     let none = try #require(empty.descriptor)
     #expect(stage.arrival(of: file, with: [none]).isBroken)
@@ -112,6 +124,13 @@ struct BrokenMessageTests {
     ]
     for (answer, output, isRight) in table {
       #expect(answer.isAnswer(to: Rendition(output)) == isRight)
+    }
+    for (frames, isRight) in [(2, true), (3, false)] {
+      let moving = DecodeAnswer.picture(
+        MadePicture(
+          format: nil, width: 1, height: 1, frames: frames, delays: [1, 2], content: content))
+      #expect(moving.isAnswer(to: Rendition(.pixels)) == isRight)
+      #expect(!moving.isAnswer(to: Rendition(.pixels, frames: .first)))
     }
   }
 }

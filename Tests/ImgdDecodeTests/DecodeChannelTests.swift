@@ -11,6 +11,13 @@ struct DecodeChannelTests {
     nil, .init(width: 100, height: nil), .init(width: nil, height: 1),
     .init(width: 3, height: 4, fit: .cover, crop: .attention, enlarges: true, isLinear: true),
     .init(width: 65_535, height: 65_535, fit: .fill),
+    .init(width: 3, height: 4, fit: .cover, crop: .point(x: 0, y: 1_000_000)),
+    .init(
+      width: 3, height: 4, fit: .pad, area: .init(x: 1, y: 2, width: 3, height: 4, isRelative: false),
+      background: .white),
+    .init(
+      width: nil, height: nil,
+      area: .init(x: 0, y: 0, width: 1_000_000, height: 1, isRelative: true), background: .clear),
   ]
   private static let outputs: [Rendition.Output] =
     [.pixels, .description, .file(nil, quality: nil), .file(.avif, quality: 1)]
@@ -22,7 +29,8 @@ struct DecodeChannelTests {
     let bytes: [UInt8] = [1, 2, 3]
     let order = DecodeOrder(
       serial: .max - 1, format: .webp, picture: try memory(bytes),
-      rendition: Rendition(output, box: box, frames: .first),
+      rendition: Rendition(
+        output, box: box, frames: .first, layout: output == .pixels ? .premultipliedBGRA : .rgba),
       limits: DecodeLimits(pixels: 1 << 40, frames: 7, dimension: 0))
     #expect(stage.send(order))
     let arrived = try #require(stage.order())
@@ -57,6 +65,16 @@ struct DecodeChannelTests {
     #expect(arrived.format == nil)
     #expect([arrived.width, arrived.height, arrived.frames] == [2, 1, 3])
     #expect(arrived.content.bytes == Array(1...8))
+
+    let moving = MadePicture(
+      format: nil, width: 1, height: 1, frames: 2, delays: [0, 70_000],
+      content: try memory(Array(1...8)))
+    #expect(stage.send(.picture(moving), serial: 8))
+    guard case .answer(.picture(let arrived), 8) = stage.arrival() else {
+      Issue.record("no frames")
+      return
+    }
+    #expect(arrived.delays == [0, 70_000] && arrived.content.count == 8)
 
     let description = PictureDescription(
       thumbHash: Array(0..<25), average: [0, 127, 128, 255])

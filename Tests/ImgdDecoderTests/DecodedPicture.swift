@@ -64,7 +64,8 @@ struct Pixels {
 
 /// What became of an order.
 func answer(
-  _ file: [UInt8], _ format: PictureFormat, _ rendition: Rendition = Rendition(.pixels),
+  _ file: [UInt8], _ format: PictureFormat,
+  _ rendition: Rendition = Rendition(.pixels, frames: .first),
   limits: DecodeLimits = DecodeLimits()
 ) throws -> DecodeAnswer {
   guard StartedLibrary.isThere else { throw TestFailure("libvips does not start") }

@@ -16,7 +16,7 @@ struct FetchRequestTests {
         """))
     #expect(fetch.url == "u" && fetch.identifier == "i" && fetch.cache == .reload)
     #expect(fetch.receipt == ReceiptID("5d0c9b7e-2a43-4b57-9a57-2c2e3c9e1b11"))
-    #expect(fetch.delivery == .pixels && fetch.store == .memory && fetch.form.format == .avif)
+    #expect(fetch.delivery == .pixels && fetch.store == .memory && fetch.form.formats == [.avif])
     #expect(fetch.form.quality == 7 && fetch.form.frames == .first && fetch.describe)
     #expect(
       fetch.form.box
@@ -35,7 +35,7 @@ struct FetchRequestTests {
   @Test func `a fetch with only a URL has the defaults and no box of extras`() throws {
     guard case .fetch(let fetch) = request(#"{"cmd":"fetch","url":"u"}"#) else { return }
     #expect(fetch.cache == .default_ && fetch.delivery == .path && fetch.store == .all)
-    #expect(fetch.priority == .normal && fetch.form.format == .original && fetch.wait)
+    #expect(fetch.priority == .normal && fetch.form.formats == [.original] && fetch.wait)
     #expect(!fetch.progress && !fetch.events && !fetch.detach && !fetch.http)
     #expect(!fetch.hasExtras && fetch.identifier == nil && fetch.headers.isEmpty)
     #expect(fetch.tags.isEmpty && fetch.form.box == nil && fetch.receipt == nil)
@@ -57,9 +57,10 @@ struct FetchRequestTests {
     for priority in Priority.allCases {
       #expect(fetch(#""priority":"\#(priority)""#)?.priority == priority)
     }
-    for format in OutputFormat.allCases {
-      #expect(fetch(#""format":"\#(format)""#)?.form.format == format)
+    for format in OutputFormat.alone {
+      #expect(fetch(#""format":"\#(format)""#)?.form.formats == [format])
     }
+    #expect(fetch(#""format":["jpg","heic","original"]"#)?.form.formats == [.jpeg, .heic, .original])
   }
 
   @Test func `a fetch with the cache mode no-store or peek is stored nowhere`() {
@@ -86,7 +87,7 @@ struct FetchRequestTests {
     #""resize":{"width":1}"#, #""resize":{"height":65535}"#, #""resize":{"width":1,"x_":[]}"#,
     #""resize":{"width":2.0,"height":1,"fit":"fill","enlarge":false}"#,
     #""resize":{"width":1,"height":1,"fit":"cover","crop":"centre"}"#, #""quality":1"#,
-    #""quality":100"#, #""frames":"all""#, #""describe":false"#, #""share":"x""#,
+    #""quality":100"#, #""frames":"auto""#, #""describe":false"#, #""share":"x""#,
     #""share":\#(letters(64))"#,
   ]
 
@@ -99,7 +100,7 @@ struct FetchRequestTests {
     (#""identifier":null"#, "identifier"), (#""identifier":\#(letters(257))"#, "identifier"),
     (#""cache":"Reload""#, "cache"), (#""cache":"default_""#, "cache"), (#""cache":1"#, "cache"),
     (#""cache":"a name that is far too long""#, "cache"), (#""deliver":true"#, "deliver"),
-    (#""store":"""#, "store"), (#""format":"gif""#, "format"), (#""priority":1"#, "priority"),
+    (#""store":"""#, "store"), (#""format":"gjf""#, "format"), (#""priority":1"#, "priority"),
     (#""slot":"""#, "slot"), (#""slot":\#(letters(129))"#, "slot"), (#""slot":[]"#, "slot"),
     (#""share":"""#, "share"), (#""share":\#(letters(65))"#, "share"), (#""share":7"#, "share"),
     (#""share":null"#, "share"), (#""share":["a"]"#, "share"),
@@ -122,7 +123,11 @@ struct FetchRequestTests {
     (#""resize":{"width":1,"crop":"attention"}"#, "resize"),
     (#""resize":{"width":1,"height":1,"fit":"cover","crop":"top"}"#, "resize"),
     (#""resize":{"width":1,"linear":"yes"}"#, "resize"), (#""quality":0"#, "quality"),
-    (#""quality":101"#, "quality"), (#""frames":"some""#, "frames"), (#""describe":1"#, "describe"),
+    (#""quality":101"#, "quality"), (#""frames":"some""#, "frames"),
+    (#""layout":"rgb8""#, "layout"), (#""layout":null"#, "layout"),
+    (#""format":"bmp""#, "format"), (#""format":[]"#, "format"), (#""format":{}"#, "format"),
+    (#""format":["webp","png","webp"]"#, "format"), (#""format":["webp",1]"#, "format"),
+    (#""format":["jpg","jpeg"]"#, "format"), (#""format":["webp","wepb"]"#, "format"), (#""describe":1"#, "describe"),
     (#""headers":[]"#, "headers"), (#""headers":{"":"x"}"#, "headers"),
     (#""headers":{"a b":"x"}"#, "headers"), (#""headers":{"a:":"x"}"#, "headers"),
     (#""headers":{"é":"x"}"#, "headers"), (#""headers":{"a":1}"#, "headers"),

@@ -53,7 +53,7 @@ struct MessageTests {
       #"{"cmd":"fetch","url":"u","priority":"hihg"}"#,
       #""priority" was "hihg": did you mean "high"?"#
     ),
-    (#"{"cmd":"fetch","url":"u","format":"jpg"}"#, #""format" was "jpg": did you mean "jpeg"?"#),
+    (#"{"cmd":"fetch","url":"u","format":"jpgg"}"#, #""format" was "jpgg": did you mean "jpeg"?"#),
     (
       #"{"cmd":"fetch","url":"u","resize":{"with":7}}"#,
       #""resize" has no field "with": did you mean "width"?"#
@@ -61,6 +61,18 @@ struct MessageTests {
     (
       #"{"cmd":"fetch","url":"u","resize":{"width":7,"fit":"covr"}}"#,
       #""resize.fit" was "covr": did you mean "cover"?"#
+    ),
+    (
+      #"{"cmd":"fetch","url":"u","resize":{"width":7,"height":7,"fit":"cover","crop":{"x":0.5,"left":0}}}"#,
+      #""resize.crop" has no field "left"; it has x, y, and ignores x_…"#
+    ),
+    (
+      #"{"cmd":"fetch","url":"u","resize":{"area":{"x":0.5,"y":0,"width":2,"height":1}}}"#,
+      #""resize.area.width" was 2; it takes a fraction above 0.0, up to 1.0, since one of the four has a point"#
+    ),
+    (
+      #"{"cmd":"fetch","url":"u","resize":{"width":7,"background":"red"}}"#,
+      #""resize.background" was "red"; it takes a colour, #rrggbb or #rrggbbaa"#
     ),
     (#"{"cmd":"purge","tier":"disc"}"#, #""tier" was "disc": did you mean "disk"?"#),
     (#"{"cmd":"purge","tags":"t"}"#, #""purge" has no field "tags": did you mean "tag"?"#),

@@ -24,8 +24,11 @@ struct RequestWriterTests {
     .identifier: [#""""#, letters(256), strange],
     .receipt: [#""5d0c9b7e-2a43-4b57-9a57-2c2e3c9e1b11""#],
     .cache: names(CacheMode.self), .deliver: names(Delivery.self), .store: names(StorePolicy.self),
-    .format: names(OutputFormat.self), .priority: names(Priority.self),
-    .frames: names(FrameChoice.self), .slot: [letters(128), strange],
+    .format: OutputFormat.alone.map { "\"\($0.rawValue)\"" } + [
+      #""jpg""#, #"["webp"]"#, #"["heic"]"#, #"["avif","jpg","original"]"#,
+      "[\(names(OutputFormat.self).joined(separator: ","))]",
+    ], .priority: names(Priority.self),
+    .frames: names(FrameChoice.self), .layout: names(PixelLayout.self), .slot: [letters(128), strange],
     .share: [letters(64), strange],
     .headers: ["{}", #"{"A":"","!#$%&'*+-.^_`|~09azAZ":" \t~ "}"#, #"{"B":"\"é\\","A":"1"}"#],
     .tags: ["[]", #"["a"]"#, "[\(strange),\(letters(64))]"],
@@ -37,6 +40,11 @@ struct RequestWriterTests {
       #"{"width":1,"height":2,"fit":"fill","enlarge":true}"#,
       #"{"width":1,"height":2,"fit":"cover","crop":"centre","linear":false}"#,
       #"{"width":1,"height":2,"fit":"cover","crop":"attention","linear":true}"#,
+      #"{"width":1,"height":2,"fit":"cover","crop":{"x":0.4,"y":1}}"#,
+      ##"{"width":1,"height":2,"fit":"pad","background":"#ff800080"}"##,
+      #"{"area":{"x":1,"y":2,"width":3,"height":4}}"#,
+      ##"{"area":{"x":0.0,"y":0.25,"width":1.0,"height":0.5},"width":3,"background":"#FFFFFF"}"##,
+      ##"{"background":"#000000"}"##,
     ],
   ]
 

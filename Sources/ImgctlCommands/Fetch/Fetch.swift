@@ -9,6 +9,9 @@ struct Fetch: Verb {
     "fetch", "fetch pictures", operands: .any("URL", .url),
     options: [OutputOptions.output, OutputOptions.form] + OutputOptions.files + [URLSource.input, OutputOptions.jobs]
       + OutputOptions.records + RequestOptions.all + [
+        VerbOption(
+          "layout", nil, .choice("LAYOUT", PixelLayout.allCases.map { $0.rawValue }),
+          help: "with --as pixels: how the four bytes of each lie"),
         VerbOption("describe", help: "with --json: what can stand for the picture (ThumbHash)"),
         VerbOption("http", help: "with --json: the origin's status and headers"),
         VerbOption("receipt", nil, .text("UUID"), help: "the receipt of the fetch, for cancel and wait"),
@@ -30,9 +33,10 @@ struct Fetch: Verb {
     try URLSource.check(arguments, of: Self.description)
     output = try OutputOptions(arguments)
     options = try RequestOptions(arguments, named: output.output.flatMap(OutputFormat.init(ofFile:)))
-    if output.form == .pixels, ["format", "quality", "frames"].contains(where: { arguments.has($0) }) {
-      throw UsageProblem("--as pixels has no encoding: leave out --format, --quality and --frames")
+    if output.form == .pixels, arguments.has("format") || arguments.has("quality") {
+      throw UsageProblem("--as pixels has no encoding: leave out --format and --quality")
     }
+    if arguments.has("layout"), output.form != .pixels { throw UsageProblem("--layout needs --as pixels") }
     for option in ["describe", "http"] where arguments.has(option) && !arguments.has("json") {
       throw UsageProblem("--\(option) needs --json")
     }
@@ -59,10 +63,11 @@ struct Fetch: Verb {
     options.apply(to: &plan)
     plan.fetch.extras.receipt = arguments.text("receipt").flatMap { ReceiptID($0) }
     plan.fetch.extras.describe = arguments.has("describe")
+    plan.fetch.form.layout = arguments.word("layout") ?? .rgba8
     plan.fetch.http = arguments.has("http")
     plan.fetch.detach = arguments.has("detach")
     plan.fetch.wait = !arguments.has("no-wait")
-    plan.namesFormats = arguments.format == nil
+    plan.namesFormats = !arguments.has("format")
     plan.mostOpen = arguments.number("jobs") ?? plan.mostOpen
     return try FetchRun(plan, arguments, in: context).finish()
   }
@@ -119,8 +124,8 @@ struct Thumbnail: Verb {
     var plan = try output.plan(count: count, context.console)
     let side = arguments.number("size") ?? 256
     plan.fetch.form = PictureForm(
-      box: PictureForm.Box(width: side, height: side), format: arguments.format ?? .original, frames: .first)
-    plan.namesFormats = arguments.format == nil
+      box: PictureForm.Box(width: side, height: side), formats: arguments.formats, frames: .first)
+    plan.namesFormats = !arguments.has("format")
     return try FetchRun(plan, arguments, in: context).finish()
   }
 }

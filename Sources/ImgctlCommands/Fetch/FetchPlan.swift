@@ -46,7 +46,7 @@ struct FetchPlan {
     fetch.delivery = delivery.form.delivery ?? .path
     fetch.progress = withEvents
     fetch.events = withEvents
-    if namesFormats, let format = delivery.format(for: order) { fetch.extras.form.format = format }
+    if namesFormats, let format = delivery.format(for: order) { fetch.extras.form.formats = [format] }
     return .fetch(fetch)
   }
 }

@@ -110,12 +110,11 @@ struct Thumbnails {
   /// The pictures in the order of their entries, without those that could not be made.
   func all() throws(Failure) -> [SheetPicture] {
     guard !entries.isEmpty else { return [] }
-    let format = try format()
     var pictures = [SheetPicture?](repeating: nil, count: entries.count)
     var asked = 0
     for answered in entries.indices {
       while asked < entries.count, asked - answered < Self.mostUnderWay {
-        connection.send(Request.fetch(request(entries[asked], format)).line(id: .integer(Int64(asked))))
+        connection.send(Request.fetch(request(entries[asked])).line(id: .integer(Int64(asked))))
         asked += 1
       }
       let reply = try context.nextAnswer(over: connection).reply
@@ -129,26 +128,15 @@ struct Thumbnails {
     return pictures.compactMap { $0 }
   }
 
-  /// The smallest encoding that the daemon can write.
-  private func format() throws(Failure) -> OutputFormat {
-    let decoder = try context.ask(.hello, over: connection).reply.object("decode")
-    let known = decoder?.texts("encodes") ?? []
-    let formats: [OutputFormat] = [.webp, .jpeg, .png]
-    guard let format = formats.first(where: { known.contains($0.rawValue) }) else {
-      let note = decoder?.text("note").map { ": " + $0 } ?? ""
-      throw Failure(.failed, "this daemon cannot make pictures small" + note)
-    }
-    return format
-  }
-
-  private func request(_ entry: Reply, _ format: OutputFormat) -> FetchRequest {
+  private func request(_ entry: Reply) -> FetchRequest {
     var fetch = FetchRequest(url: entry.text("url") ?? "")
     fetch.identifier = entry.text("identifier")
     // Looks into the cache without counting a use and without filling it.
     fetch.cache = .peek
     fetch.delivery = .inline
     fetch.priority = .low
-    fetch.form = PictureForm(box: PictureForm.Box(width: size, height: size), format: format, frames: .first)
+    fetch.form = PictureForm(
+      box: PictureForm.Box(width: size, height: size), formats: [.webp, .jpeg, .png], frames: .first)
     return fetch
   }
 }

@@ -115,7 +115,7 @@ struct MadeForm {
 
 /// The facts of a picture that are known without decoding it; the cache keeps them without using them.
 package struct ImageFacts: Sendable, Equatable {
-  /// A number to which only the daemon gives a meaning.
+  /// Numbers to which only the daemon gives a meaning.
   package let format: UInt8
   package let orientation: UInt8
   package let width: Int32

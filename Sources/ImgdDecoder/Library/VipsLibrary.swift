@@ -90,9 +90,6 @@ extension PictureFormat {
     case .png, .tiff, .jxl, .heic, .jp2, .bmp, .ico: nil
     }
   }
-
-  /// Whether a file of this format may be animated, and is read and written that way.
-  var isAnimatable: Bool { self == .gif || self == .webp }
 }
 
 /// What libvips says about the last call that failed.

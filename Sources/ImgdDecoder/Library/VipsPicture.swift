@@ -36,6 +36,22 @@ import ImgdDecode
   var frameHeight: Int { unsafe Int(vips_image_get_page_height(image)) }
   var orientation: Int { unsafe Int(vips_image_get_orientation(image)) }
 
+  /// How long each frame is shown, in milliseconds; a tenth of a second where the file does not say.
+  var delays: [Int] {
+    var start: UnsafeMutablePointer<CInt>?
+    var count: CInt = 0
+    let frames = max(1, height / max(1, frameHeight))
+    let known: [Int]
+    if unsafe vips_image_get_typeof(image, "delay") != 0,
+      unsafe vips_image_get_array_int(image, "delay", &start, &count) == 0
+    {
+      known = unsafe UnsafeBufferPointer(start: start, count: Int(count)).map { max(0, Int($0)) }
+    } else {
+      known = []
+    }
+    return (0..<frames).map { $0 < known.count ? known[$0] : 100 }
+  }
+
   func set(_ name: String, _ value: Int) { unsafe vips_image_set_int(image, name, CInt(clamping: value)) }
 
   /// Computes all pixels once and keeps them.
@@ -67,10 +83,13 @@ extension VipsPicture {
     try unsafe VipsPicture(cvips_first_bands(image, count))
   }
 
-  private func opaque() throws(DecodeFailure) -> VipsPicture { try unsafe VipsPicture(cvips_opaque(image)) }
+  func opaque() throws(DecodeFailure) -> VipsPicture { try unsafe VipsPicture(cvips_opaque(image)) }
 
-  /// The picture on white, as a page shows it: a format without alpha would show what alpha hides.
-  func onWhite() throws(DecodeFailure) -> VipsPicture { hasAlpha ? try unsafe VipsPicture(cvips_flat(image)) : self }
+  /// The picture on a colour, as a page shows it: a format without alpha would show what alpha hides.
+  func flat(on colour: Rendition.Colour) throws(DecodeFailure) -> VipsPicture {
+    guard hasAlpha else { return self }
+    return try unsafe VipsPicture(cvips_flat(image, CInt(colour.red), CInt(colour.green), CInt(colour.blue)))
+  }
 
   /// Nil without a profile of other colours than those of a screen, or with one that does not fit the picture. Without
   /// one there is nothing to convert: a detour through a profile would only change the colours a little.

@@ -21,7 +21,7 @@ package enum DecodeWork {
 
   private static func make(_ source: Source, _ rendition: Rendition) throws(DecodeFailure) -> DecodeAnswer {
     switch rendition.output {
-    case .pixels: .picture(try PixelsWork.make(source, in: rendition.box))
+    case .pixels: .picture(try PixelsWork.make(source, rendition))
     case .file(let format, let quality): .picture(try FileWork.make(source, rendition, format, quality: quality))
     case .description: .description(try DescriptionWork.make(source))
     }

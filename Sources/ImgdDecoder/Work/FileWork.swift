@@ -20,12 +20,14 @@ enum FileWork {
     if let most = target.longestSide, max(size.width, size.height) > most {
       throw DecodeFailure(.tooLarge, "\(size.width)x\(size.height), and \(target.name) has at most \(most) a side")
     }
-    let coloured = try picture.make().inScreenColours()
-    coloured.dropMetadata()
-    let height = target.isAnimatable ? coloured.frameHeight : coloured.height
-    let content = try coloured.encoded(as: target, quality: quality)
+    let hasAlpha = target.hasAlpha
+    let padded = try picture.padded(try picture.make().inScreenColours(), withAlpha: hasAlpha)
+    let whole = hasAlpha ? padded : try padded.flat(on: picture.background(withAlpha: false))
+    whole.dropMetadata()
+    let height = target.isAnimatable ? whole.frameHeight : whole.height
+    let content = try whole.encoded(as: target, quality: quality)
     return MadePicture(
-      format: target, width: coloured.width, height: height, frames: coloured.height / height, content: content)
+      format: target, width: whole.width, height: height, frames: whole.height / height, content: content)
   }
 }
 
@@ -45,11 +47,9 @@ extension VipsPicture {
   private static let kept: Set = ["delay", "loop", "page-height", "n-pages"]
 
   fileprivate func encoded(as format: PictureFormat, quality: Int?) throws(DecodeFailure) -> Payload {
-    // JPEG has no alpha.
-    let flat = format == .jpeg ? try onWhite() : self
     var bytes: UnsafeMutableRawPointer?
     var count = 0
-    let failed = unsafe flat.save(as: format, quality: quality.map(CInt.init), &bytes, &count)
+    let failed = unsafe save(as: format, quality: quality.map(CInt.init), &bytes, &count)
     guard failed == 0, let bytes = unsafe bytes, count > 0 else { throw VipsError.takeFailure() }
     defer { unsafe g_free(bytes) }
     let written = unsafe UnsafeRawBufferPointer(start: bytes, count: count)

@@ -6,19 +6,40 @@ import ImgdPicture
 import ImgdSystem
 
 enum PixelsWork {
-  static func make(_ source: Source, in box: Rendition.Box?) throws(DecodeFailure) -> MadePicture {
-    if box == nil, let made = try JPEGWork.make(source) { return made }
-    let picture = try FittedPicture(try source.open(), of: source, in: box).make()
-    return try write(try picture.inRGBA(), frames: source.picture.frames)
+  static func make(_ source: Source, _ rendition: Rendition) throws(DecodeFailure) -> MadePicture {
+    let (box, layout) = (rendition.box, rendition.layout)
+    if box == nil, let made = try JPEGWork.make(source, layout) { return made }
+    let opened = try source.open(allFrames: rendition.frames == .all && source.format.isAnimatable)
+    guard opened.frames <= MadePicture.mostDelays else {
+      throw DecodeFailure(.tooLarge, "\(opened.frames) frames, at most \(MadePicture.mostDelays) as pixels")
+    }
+    let delays = opened.frames > 1 ? opened.delays : []
+    let fitted = try FittedPicture(opened, of: source, in: box)
+    let picture = try fitted.padded(try fitted.make().inRGBA(), withAlpha: true)
+    return try write(picture, layout, frames: source.picture.frames, delays: delays)
   }
 
   /// Computes the pixels into memory that can be given away.
-  static func write(_ picture: VipsPicture, frames: Int) throws(DecodeFailure) -> MadePicture {
-    let (width, height) = (picture.width, picture.height)
-    let memory = try OutputMemory.make(count: width * height * 4)
+  static func write(_ picture: VipsPicture, _ layout: Rendition.Layout, frames: Int, delays: [Int] = [])
+    throws(DecodeFailure) -> MadePicture
+  {
+    let memory = try OutputMemory.make(count: picture.width * picture.height * 4)
     try unsafe picture.write(to: memory.bytes)
+    if layout == .premultipliedBGRA { unsafe premultiply(memory.bytes) }
     return MadePicture(
-      format: nil, width: width, height: height, frames: frames, content: try OutputMemory.seal(memory))
+      format: nil, width: picture.width, height: picture.height / max(1, delays.count), frames: frames, delays: delays,
+      content: try OutputMemory.seal(memory))
+  }
+
+  /// Turns RGBA into BGRA with its alpha multiplied in, rounded to the nearest.
+  private static func premultiply(_ pixels: UnsafeMutableRawBufferPointer) {
+    for start in stride(from: 0, to: pixels.count, by: 4) {
+      let alpha = unsafe UInt32(pixels[start + 3])
+      let (red, blue) = unsafe (UInt32(pixels[start]), UInt32(pixels[start + 2]))
+      unsafe pixels[start] = UInt8((blue * alpha + 127) / 255)
+      unsafe pixels[start + 1] = UInt8((UInt32(pixels[start + 1]) * alpha + 127) / 255)
+      unsafe pixels[start + 2] = UInt8((red * alpha + 127) / 255)
+    }
   }
 }
 
@@ -67,16 +88,18 @@ extension VipsPicture {
 /// Decodes an ordinary JPEG, as most pictures are, without libvips: that takes a quarter of the time.
 enum JPEGWork {
   /// Nil for pictures that need more: CMYK, or colours other than those of a screen.
-  static func make(_ source: Source) throws(DecodeFailure) -> MadePicture? {
+  static func make(_ source: Source, _ layout: Rendition.Layout) throws(DecodeFailure) -> MadePicture? {
     guard source.format == .jpeg, try isOrdinary(source) else { return nil }
     let (width, height) = (source.picture.width, source.picture.height)
-    guard let pixels = try decode(source) else { return nil }
-    guard source.picture.orientation > 1 else {
+    let isTurned = source.picture.orientation > 1
+    // It is opaque, so that nothing has to be multiplied.
+    guard let pixels = try decode(source, asBGRA: layout == .premultipliedBGRA && !isTurned) else { return nil }
+    guard isTurned else {
       return MadePicture(format: nil, width: width, height: height, frames: 1, content: pixels)
     }
     let lying = try VipsPicture(copying: pixels.bytes, width: width, height: height)
     lying.set("orientation", source.picture.orientation)
-    return try PixelsWork.write(try lying.upright(), frames: 1)
+    return try PixelsWork.write(try lying.upright(), layout, frames: 1)
   }
 
   private static func isOrdinary(_ source: Source) throws(DecodeFailure) -> Bool {
@@ -93,13 +116,13 @@ enum JPEGWork {
 
   /// The pixels in a memfd. They are written a few rows at a time: touching the pages of a new memfd in the address
   /// space takes twice as long as letting the kernel fill them.
-  private static func decode(_ source: Source) throws(DecodeFailure) -> Payload? {
+  private static func decode(_ source: Source, asBGRA: Bool) throws(DecodeFailure) -> Payload? {
     let (width, height) = (source.picture.width, source.picture.height)
     let sink = RowSink(count: width * height * 4)
     defer { withExtendedLifetime(sink) {} }
     let isDecoded = try unsafe call { reason in
       unsafe jpeg_pixels(
-        source.start, source.count, CInt(width), CInt(height),
+        source.start, source.count, CInt(width), CInt(height), asBGRA ? 1 : 0,
         { context, rows, count in
           guard let context = unsafe context else { return 0 }
           let sink = unsafe Unmanaged<RowSink>.fromOpaque(context).takeUnretainedValue()

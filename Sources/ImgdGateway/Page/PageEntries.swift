@@ -205,7 +205,7 @@ enum PagePicture {
     fetch.cache = .peek
     fetch.priority = .low
     fetch.delivery = .fd
-    if let box { fetch.form = PictureForm(box: box, format: .webp, frames: .first) }
+    if let box { fetch.form = PictureForm(box: box, formats: [.webp], frames: .first) }
     fetch.extras.share = share
     return fetch
   }

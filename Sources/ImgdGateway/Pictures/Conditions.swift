@@ -135,16 +135,16 @@ struct AcceptedFormats {
     weights[name] = max(weights[name] ?? 0, weight)
   }
 
-  /// The format for the client, of those that can be written; nil for the picture as it is.
-  func choice(of writable: Set<String>) -> OutputFormat? {
-    let (avif, webp) = (weight(of: .avif, writable), weight(of: .webp, writable))
-    if avif > 0, avif >= webp { return .avif }
-    return webp > 0 ? .webp : nil
+  /// The formats for the client, the best first: new ones that it names, the picture's own if it shows that, and those
+  /// that everybody shows.
+  var formats: [OutputFormat] {
+    let avif: [OutputFormat] = weight(of: .avif) >= weight(of: .webp) ? [.avif] : []
+    let shown: [OutputFormat] = [.tiff, .heic, .bmp, .jp2, .jxl]
+    return (avif + [.webp]).filter { weight(of: $0) > 0 } + [.original, .jpeg, .png]
+      + shown.filter { weight(of: $0) > 0 }
   }
 
-  private func weight(of format: OutputFormat, _ writable: Set<String>) -> Int {
-    writable.contains(format.rawValue) ? weights[format.rawValue] ?? 0 : 0
-  }
+  private func weight(of format: OutputFormat) -> Int { weights[format.rawValue] ?? 0 }
 
   /// The weight after a range, which is one if it is left out; nil if it cannot be read.
   private static func weight(_ scanner: inout FieldScanner) -> Int? {

@@ -39,14 +39,11 @@ package final class PictureHandler {
       let refusal = GatewayError(405, "method_not_allowed", "pictures are fetched with GET or HEAD")
       return settle(fetch, with: ErrorAnswer(refusal), adding: [("Allow", "GET, HEAD")])
     }
-    guard request.negotiatesFormat else { return begin(fetch, as: request.form.format) }
-    if let encoders = link.encoders { return begin(fetch, as: fetch.choice(of: encoders)) }
-    expect(fetch)
-    link.learnEncoders { [unowned self] in if !fetch.hasEnded { begin(fetch, as: fetch.choice(of: $0)) } }
+    begin(fetch)
   }
 
-  private func begin(_ fetch: PictureFetch, as format: OutputFormat) {
-    var request = fetch.request.fetch(as: format, timeout: timeout)
+  private func begin(_ fetch: PictureFetch) {
+    var request = fetch.request.fetch(as: fetch.formats, timeout: timeout)
     let key = HeldPictures.Key(
       line: Request.fetch(request).line(), varies: fetch.varies, expires: fetch.request.expires)
     if !fetch.mayWantPart, let picture = held.find(key, at: loop.now) {
@@ -162,9 +159,7 @@ final class PictureFetch {
   /// Whether it may get a part of the picture, which only GET defines.
   var mayWantPart: Bool { exchange.method == .get && !exchange.fields("Range").isEmpty }
 
-  func choice(of encoders: Set<String>) -> OutputFormat {
-    AcceptedFormats(exchange.fields("Accept")).choice(of: encoders) ?? .original
-  }
+  var formats: [OutputFormat] { varies ? AcceptedFormats(exchange.fields("Accept")).formats : request.form.formats }
 
   /// Ends the request early; a fetch that the daemon has not answered is cancelled there.
   func letGo() {

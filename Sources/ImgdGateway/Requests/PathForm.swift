@@ -9,6 +9,8 @@ struct PathForm {
   private var signedText: Substring
   private var given = GivenParameters()
   private var options: Set<PathOption> = []
+  /// Whether the picture is extended to its size.
+  private var extends = false
 
   /// Nil if the path does not begin like that of a picture.
   static func parse(_ raw: String) throws(GatewayError) -> ParsedRequest? {
@@ -71,8 +73,27 @@ struct PathForm {
     guard options.insert(option).inserted else {
       throw .badRequest("the option \"\(option.rawValue)\" is set twice", field: option.rawValue)
     }
-    guard option != .cachebuster else { return }
-    try readArguments(arguments ?? "", of: option)
+    switch (option, arguments ?? "") {
+    case (.cachebuster, _): break
+    case (.extend, let text): extends = try ParameterValue.flag(text, of: option)
+    case (.crop, let text): try readCrop(text)
+    case (.gravity, let text) where text.utf8.starts(with: "fp:".utf8):
+      let point = text.split(separator: ":", omittingEmptySubsequences: false).dropFirst().joined(separator: ",")
+      try given.read(.crop, ParameterValue(name: "gravity", field: "gravity", text: point))
+    case (_, let text): try readArguments(text, of: option)
+    }
+  }
+
+  /// Width and height of a part, which begins at the top left, or as far from there as its gravity says.
+  private mutating func readCrop(_ text: Substring) throws(GatewayError) {
+    let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+    guard parts.count == 2 || parts.count == 5 && parts[2] == "nowe" else {
+      throw .badRequest(
+        "\"crop\" was \"\(Excerpt.of(String(text)))\"; it takes width:height, or width:height:nowe:x:y", field: "crop")
+    }
+    let corner = parts.count == 2 ? ["0", "0"] : parts[3...]
+    let numbers = (corner + parts[..<2]).joined(separator: ",")
+    try given.read(.area, ParameterValue(name: "crop", field: "crop", text: numbers))
   }
 
   private mutating func readArguments(_ text: Substring, of option: PathOption) throws(GatewayError) {
@@ -106,6 +127,7 @@ struct PathForm {
     // imgproxy keeps the shape of a picture if a side is left open, whatever the type of resizing.
     let isOpen = given.form.width == nil || given.form.height == nil
     if isOpen, given.presetName == nil { given.form.fit = nil }
+    if extends, !isOpen, given.form.fit ?? .contain == .contain { given.form.fit = .pad }
     return try SourceURL(Self.withBothSlashes(decoded))
   }
 
@@ -147,7 +169,7 @@ struct PathForm {
 
 /// An option of imgproxy that is accepted here.
 enum PathOption: String, CaseIterable {
-  case resize, size, width, height, enlarge, dpr, gravity, quality, format, preset, expires
+  case resize, size, width, height, enlarge, extend, crop, dpr, gravity, background, quality, format, preset, expires
   case resizingType = "resizing_type"
   /// Makes another URL of the same picture, for caches on the way.
   case cachebuster
@@ -178,6 +200,9 @@ enum PathOption: String, CaseIterable {
     case .enlarge: (["el"], [.enlarge])
     case .dpr: ([], [.dpr])
     case .gravity: (["g"], [.crop])
+    case .extend: (["ex"], [])
+    case .crop: (["c"], [])
+    case .background: (["bg"], [.background])
     case .quality: (["q"], [.quality])
     case .format: (["f", "ext"], [.format])
     case .preset: (["pr"], [.preset])
@@ -199,19 +224,29 @@ extension PictureParameter {
     switch self {
     case .width, .height: return argument.text == "0" ? nil : argument
     case .fit: return try argument.translated(by: ["fit": "contain", "fill": "cover", "force": "fill"])
-    case .crop: return try argument.translated(by: ["ce": "centre", "sm": "attention"])
-    case .enlarge:
-      return try argument.translated(by: [
-        "1": "true", "t": "true", "true": "true", "0": "false", "f": "false", "false": "false",
-      ])
+    case .crop: return try argument.translated(by: ["ce": "centre", "sm": "attention"], or: "fp:x:y")
+    case .enlarge: return try argument.translated(by: ParameterValue.flags)
     default: return argument
     }
   }
 }
 
 extension ParameterValue {
-  fileprivate func translated(by words: KeyValuePairs<String, String>) throws(GatewayError) -> ParameterValue {
-    guard let word = words.first(where: { $0.key == text }) else { throw wrong(alternatives(words.map { $0.key })) }
+  fileprivate static let flags: KeyValuePairs = [
+    "1": "true", "t": "true", "true": "true", "0": "false", "f": "false", "false": "false",
+  ]
+
+  fileprivate static func flag(_ text: Substring, of option: PathOption) throws(GatewayError) -> Bool {
+    let value = ParameterValue(name: option.rawValue, field: option.rawValue, text: String(text))
+    return try value.translated(by: flags).flag()
+  }
+
+  fileprivate func translated(by words: KeyValuePairs<String, String>, or other: String? = nil) throws(GatewayError)
+    -> ParameterValue
+  {
+    guard let word = words.first(where: { $0.key == text }) else {
+      throw wrong(alternatives(words.map { $0.key } + [other].compactMap { $0 }))
+    }
     return ParameterValue(name: name, field: field, text: word.value)
   }
 }

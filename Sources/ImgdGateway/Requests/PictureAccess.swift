@@ -84,17 +84,17 @@ package struct PictureAccess {
 package struct PictureRequest: Equatable, Sendable {
   package var url: String
   package var form = PictureForm()
-  /// Whether it comes as AVIF or WebP, if the client takes one of them.
+  /// Whether its format is one that the client takes.
   package var negotiatesFormat = false
   /// The end of the target, in seconds since 1970: no cache may answer it later.
   package var expires: Int?
 
   /// The request to the daemon.
-  func fetch(as format: OutputFormat, timeout: Duration) -> FetchRequest {
+  func fetch(as formats: [OutputFormat], timeout: Duration) -> FetchRequest {
     var fetch = FetchRequest(url: url)
     fetch.delivery = .fd
     fetch.form = form
-    fetch.form.format = format
+    fetch.form.formats = formats
     fetch.extras.timeoutMilliseconds = Int(timeout.milliseconds)
     return fetch
   }

@@ -93,7 +93,7 @@ struct QueryForm {
 
 /// The names of the values that a target may have.
 enum PictureParameter: String, CaseIterable {
-  case url, width, height, fit, crop, enlarge, format, quality, dpr, preset, expires, signature
+  case url, width, height, fit, crop, area, background, enlarge, format, quality, dpr, preset, expires, signature
 }
 
 /// The values of one target, each read when it is found.
@@ -115,7 +115,9 @@ struct GivenParameters {
     case .width: form.width = try value.pixels()
     case .height: form.height = try value.pixels()
     case .fit: form.fit = try value.word()
-    case .crop: form.crop = try value.word()
+    case .crop: form.crop = try value.crop()
+    case .area: form.area = try value.area()
+    case .background: form.background = try value.background()
     case .enlarge: form.enlarge = try value.flag()
     case .format: form.format = try value.word()
     case .quality: form.quality = try value.integer(WireLimits.quality, "a whole number from 1 to 100")
@@ -161,6 +163,27 @@ struct ParameterValue {
       1...8 ~= number
     else { throw wrong("a number from 1 to 8, such as 1.5") }
     return number
+  }
+
+  func crop() throws(GatewayError) -> PictureForm.Crop {
+    if let crop = PictureForm.Crop(text) { return crop }
+    if nearestName(to: text, among: PictureForm.Crop.words) != nil { throw wrong(among: PictureForm.Crop.words) }
+    throw wrong(PictureForm.Crop.wanted)
+  }
+
+  func area() throws(GatewayError) -> PictureForm.Area {
+    do throws(NumberProblem) { return try PictureForm.Area(text) } catch {
+      throw error.name.isEmpty
+        ? wrong(error.wanted)
+        : refusal("\"\(name)\" was \"\(Excerpt.of(text))\"; its \(error.name) takes \(error.wanted)")
+    }
+  }
+
+  /// A colour, whose `#` may be left out: in a URL it would have to be escaped.
+  func background() throws(GatewayError) -> PictureForm.Background {
+    let colour = PictureForm.Background(text) ?? PictureForm.Background("#" + text)
+    guard let colour else { throw wrong("a colour, rrggbb or rrggbbaa") }
+    return colour
   }
 
   func word<Word: RawRepresentable<String> & CaseIterable>() throws(GatewayError) -> Word {

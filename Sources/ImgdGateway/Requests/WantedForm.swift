@@ -7,6 +7,8 @@ package struct WantedForm: Equatable, Sendable {
   package var height: Int?
   package var fit: PictureForm.Fit?
   package var crop: PictureForm.Crop?
+  package var area: PictureForm.Area?
+  package var background: PictureForm.Background?
   package var enlarge: Bool?
   package var format: WantedFormat?
   package var quality: Int?
@@ -20,6 +22,8 @@ package struct WantedForm: Equatable, Sendable {
     form.height = height ?? preset.height
     form.fit = fit ?? preset.fit
     form.crop = crop ?? preset.crop
+    form.area = area ?? preset.area
+    form.background = background ?? preset.background
     form.format = format ?? preset.format
     form.quality = quality ?? preset.quality
     return form
@@ -31,7 +35,7 @@ package struct WantedForm: Equatable, Sendable {
     request.form.box = try box()
     request.form.quality = quality
     switch format {
-    case .named(let format): request.form.format = format
+    case .named(let format): request.form.formats = [format]
     case .auto: request.negotiatesFormat = true
     case nil: break
     }
@@ -39,15 +43,15 @@ package struct WantedForm: Equatable, Sendable {
   }
 
   private func box() throws(GatewayError) -> PictureForm.Box? {
-    let (width, height) = (try side(width, "width"), try side(height, "height"))
     let fit = fit ?? .contain
-    let crop = fit == .cover ? crop : nil
-    switch PictureForm.Box.problem(width: width, height: height, fit: fit, crop: crop) {
-    case .noSide where fit == .contain: return nil
+    let box = PictureForm.Box(
+      width: try side(width, "width"), height: try side(height, "height"), fit: fit,
+      crop: fit == .cover ? crop ?? .centre : .centre, enlarge: enlarge ?? false, area: area, background: background)
+    switch box.problem(crop: nil) {
+    case .noSide: return nil
     case .some: throw .badRequest("\"fit\" is \"\(fit.rawValue)\", which takes both a width and a height", field: "fit")
-    case nil: break
+    case nil: return box
     }
-    return PictureForm.Box(width: width, height: height, fit: fit, crop: crop ?? .centre, enlarge: enlarge ?? false)
   }
 
   private func side(_ length: Int?, _ name: String) throws(GatewayError) -> Int? {
@@ -64,20 +68,19 @@ package struct WantedForm: Equatable, Sendable {
 /// The encoding in which a picture is wanted: one of the protocol's, or whichever the client takes.
 package enum WantedFormat: Hashable, Sendable, CaseIterable, RawRepresentable {
   case named(OutputFormat)
-  /// AVIF or WebP.
+  /// The best that the client takes.
   case auto
 
-  package static let allCases = OutputFormat.allCases.map { WantedFormat.named($0) } + [.auto]
+  package static let allCases = OutputFormat.alone.map { WantedFormat.named($0) } + [.auto]
 
   /// The format of a word; `jpg` is one for JPEG.
   package init?(rawValue word: String) {
-    switch word {
-    case "auto": self = .auto
-    case "jpg": self = .named(.jpeg)
-    default:
-      guard let format = OutputFormat(rawValue: word) else { return nil }
-      self = .named(format)
+    guard word != "auto" else {
+      self = .auto
+      return
     }
+    guard let format = OutputFormat(named: word), OutputFormat.alone.contains(format) else { return nil }
+    self = .named(format)
   }
 
   package var rawValue: String {
@@ -110,8 +113,8 @@ extension Preset {
     if form.width != nil || form.height != nil {
       parts.append("\(form.width.map(String.init) ?? "")x\(form.height.map(String.init) ?? "")")
     }
-    let words = [form.fit?.rawValue, form.crop?.rawValue, form.format?.rawValue]
-    parts += (words + [form.quality.map { "q\($0)" }]).compactMap { $0 }
+    let words = [form.fit?.rawValue, form.crop?.text, form.area?.texts.joined(separator: ","), form.background?.text]
+    parts += (words + [form.format?.rawValue, form.quality.map { "q\($0)" }]).compactMap { $0 }
     return parts.joined(separator: ":")
   }
 }
@@ -119,7 +122,7 @@ extension Preset {
 private struct PresetParser {
   private static let longestName = 64
   private static let words =
-    PictureForm.Fit.allCases.map { $0.rawValue } + PictureForm.Crop.allCases.map { $0.rawValue }
+    PictureForm.Fit.allCases.map { $0.rawValue } + PictureForm.Crop.words
     + WantedFormat.allCases.map { $0.rawValue }
 
   private let parts: [Substring]
@@ -138,16 +141,23 @@ private struct PresetParser {
   mutating func preset() throws(PresetProblem) -> Preset {
     for part in parts.dropFirst() { try read(String(part)) }
     let (form, fit) = (result.form, result.form.fit ?? .contain)
-    let fault = PictureForm.Box.problem(width: form.width, height: form.height, fit: fit, crop: nil)
-    if fault == .openSide { throw problem("has one side and \"\(fit.rawValue)\", which takes both: 300x200") }
+    let isOpen = form.width == nil || form.height == nil
+    // The target may give both.
+    if fit != .contain, isOpen, form.width != nil || form.height != nil {
+      throw problem("has one side and \"\(fit.rawValue)\", which takes both: 300x200")
+    }
     return result
   }
 
   private mutating func read(_ part: String) throws(PresetProblem) {
     if let fit = PictureForm.Fit(rawValue: part) {
       try set(&result.form.fit, fit, "fit")
-    } else if let crop = PictureForm.Crop(rawValue: part) {
+    } else if let crop = PictureForm.Crop(part) {
       try set(&result.form.crop, crop, "crop")
+    } else if let area = try? PictureForm.Area(part) {
+      try set(&result.form.area, area, "area")
+    } else if let background = PictureForm.Background(part) {
+      try set(&result.form.background, background, "background")
     } else if let format = WantedFormat(rawValue: part) {
       try set(&result.form.format, format, "format")
     } else if part.utf8.first == UInt8(ascii: "q"), let quality = Self.number(part.dropFirst()),
@@ -180,7 +190,9 @@ private struct PresetParser {
     let meant = nearestName(to: part, among: Self.words).map { ": did you mean \"\($0)\"?" }
     return problem(
       "has \"\(Excerpt.of(part))\""
-        + (meant ?? "; it takes a size such as 300x200, \(Self.words.joined(separator: ", ")) or q1 to q100"))
+        + (meant
+          ?? "; it takes a size such as 300x200, \(Self.words.joined(separator: ", ")), a point, an area, a colour or q1 to q100")
+    )
   }
 
   private func problem(_ text: String) -> PresetProblem {

@@ -13,7 +13,8 @@ enum GIF {
     var walk = BlockWalk(offset: screenEnd + colourTableSize(flags))
     walk.walkBlocks(of: bytes)
     guard walk.frames > 0 || !walk.isComplete else { throw NotAPicture(reason: "GIF without a frame") }
-    return PictureMeasures(format: .gif, width: width, height: height, frames: max(walk.frames, 1))
+    return PictureMeasures(
+      format: .gif, width: width, height: height, frames: max(walk.frames, 1), isOpaque: !walk.hasTransparency)
   }
 
   /// The size in bytes of the colour table that the flags of a screen or an image announce.
@@ -22,11 +23,13 @@ enum GIF {
 
 private struct BlockWalk {
   private static let extensionBlock = 0x21
+  private static let graphicControl = 0xF9
   private static let imageBlock = 0x2C
   private static let trailer = 0x3B
 
   var offset: Int
   var frames = 0
+  var hasTransparency = false
   /// Whether the trailer was found, so nothing is missing.
   var isComplete = false
   var stepsLeft = PictureProbe.mostSteps
@@ -35,7 +38,11 @@ private struct BlockWalk {
   mutating func walkBlocks(of bytes: Span<UInt8>) {
     while let kind = bytes.byte(at: offset) {
       switch kind {
-      case Self.extensionBlock: offset += 2
+      case Self.extensionBlock:
+        if bytes.byte(at: offset + 1) == Self.graphicControl, let flags = bytes.byte(at: offset + 3), flags & 1 == 1 {
+          hasTransparency = true
+        }
+        offset += 2
       case Self.imageBlock:
         guard let flags = bytes.byte(at: offset + 9) else { return }
         frames += 1

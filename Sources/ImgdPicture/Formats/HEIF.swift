@@ -18,8 +18,8 @@ enum HEIF {
       throw NotAPicture(reason: "HEIF coded as neither AV1 nor HEVC")
     }
     return PictureMeasures(
-      format: format, width: width, height: height, frames: track?.frames ?? 1, orientation: item?.orientation.exif ?? 1
-    )
+      format: format, width: width, height: height, frames: track?.frames ?? 1,
+      orientation: item?.orientation.exif ?? 1, isOpaque: track == nil && item?.hasAlpha == false)
   }
 }
 
@@ -78,6 +78,8 @@ struct HEIFItem {
   private(set) var width: Int?
   private(set) var height: Int?
   private(set) var orientation = Orientation.upright
+  /// Whether any item is the alpha of another.
+  private(set) var hasAlpha = false
 
   init?(meta: Range<Int>, bytes: Span<UInt8>) {
     let boxes = meta.dropping(4)
@@ -90,6 +92,7 @@ struct HEIFItem {
     all.reserveCapacity(16)
     var walk = BoxWalk(container)
     while let box = walk.next(in: bytes) { all.append(box) }
+    hasAlpha = all.contains { $0.name == "auxC" && Self.isAlpha($0, of: bytes) }
     for index in Self.indices(of: primary, in: properties, of: bytes) where all.indices.contains(index - 1) {
       apply(all[index - 1], of: bytes)
     }
@@ -109,6 +112,13 @@ struct HEIFItem {
     case "imir": orientation.mirror(leftToRight: bytes.byte(at: start).map { $0 & 1 == 1 } ?? false)
     default: break
     }
+  }
+
+  /// Whether an auxiliary item is alpha, by the end of its type, and not depth, for example.
+  private static func isAlpha(_ property: Box, of bytes: Span<UInt8>) -> Bool {
+    let type = property.body.dropping(4).prefix(64).prefix { bytes.byte(at: $0) != 0 }
+    let name = String(decoding: type.compactMap { bytes.byte(at: $0).map { UInt8($0) } }, as: UTF8.self)
+    return name.hasSuffix(":alpha") || name.hasSuffix(":auxid:1")
   }
 
   private static func side(_ side: Int?, croppedBy fraction: Int, of bytes: Span<UInt8>) -> Int? {

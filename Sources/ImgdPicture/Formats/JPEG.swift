@@ -89,15 +89,20 @@ enum JPEG2000 {
     guard let right = bytes.big32(at: 8), let bottom = bytes.big32(at: 12), let left = bytes.big32(at: 16),
       let top = bytes.big32(at: 20)
     else { throw NotAPicture(reason: "JPEG 2000 that ends inside its header") }
-    return PictureMeasures(format: .jp2, width: right - left, height: bottom - top)
+    return PictureMeasures(
+      format: .jp2, width: right - left, height: bottom - top, isOpaque: isOpaque(bytes.big16(at: 40)))
   }
 
   static func measureContainer(_ bytes: Span<UInt8>) throws(NotAPicture) -> PictureMeasures {
     guard let header = BoxWalk.first(at: ["jp2h", "ihdr"], in: 0..<bytes.count, of: bytes),
       let height = bytes.big32(at: header.lowerBound), let width = bytes.big32(at: header.lowerBound + 4)
     else { throw NotAPicture(reason: "JPEG 2000 without an image header") }
-    return PictureMeasures(format: .jp2, width: width, height: height)
+    return PictureMeasures(
+      format: .jp2, width: width, height: height, isOpaque: isOpaque(bytes.big16(at: header.lowerBound + 8)))
   }
+
+  /// One component is grey, three are colours; more may be alpha.
+  private static func isOpaque(_ components: Int?) -> Bool { components == 1 || components == 3 }
 }
 
 /// A codestream whose first bits are the size, bare or in a box.
@@ -124,10 +129,11 @@ enum JPEGXL {
       throw NotAPicture(reason: "JPEG XL without the start of its codestream")
     }
     var bits = BitReader(offset: start + 2)
-    guard let size = size(&bits, bytes), let orientation = orientation(&bits, bytes) else {
+    guard let size = size(&bits, bytes), let (orientation, isOpaque) = metadata(&bits, bytes) else {
       throw NotAPicture(reason: "JPEG XL that ends inside its header")
     }
-    return PictureMeasures(format: .jxl, width: size.width, height: size.height, orientation: orientation)
+    return PictureMeasures(
+      format: .jxl, width: size.width, height: size.height, orientation: orientation, isOpaque: isOpaque)
   }
 
   private static func size(_ bits: inout BitReader, _ bytes: Span<UInt8>) -> (width: Int, height: Int)? {
@@ -151,12 +157,13 @@ enum JPEGXL {
     return bits.read([9, 13, 18, 30][selector], in: bytes).map { $0 + 1 }
   }
 
-  /// After the size: one bit for all defaults, and one for extra fields, the first of which is the orientation.
-  private static func orientation(_ bits: inout BitReader, _ bytes: Span<UInt8>) -> Int? {
+  /// After the size: one bit for all defaults, without alpha, and one for extra fields, the first of which is the
+  /// orientation. What follows, channels such as alpha among it, is not read.
+  private static func metadata(_ bits: inout BitReader, _ bytes: Span<UInt8>) -> (orientation: Int, isOpaque: Bool)? {
     guard let isDefault = bits.read(1, in: bytes) else { return nil }
-    if isDefault == 1 { return 1 }
+    if isDefault == 1 { return (1, true) }
     guard let hasExtra = bits.read(1, in: bytes) else { return nil }
-    return hasExtra == 0 ? 1 : bits.read(3, in: bytes).map { $0 + 1 }
+    return hasExtra == 0 ? (1, false) : bits.read(3, in: bytes).map { ($0 + 1, false) }
   }
 }
 

@@ -8,6 +8,8 @@ enum PNG {
     guard let size = size(at: 0, in: bytes) else { throw NotAPicture(reason: "PNG without IHDR") }
     var frames: Int?
     var orientation = 1
+    // Grey and colour with alpha are the types 4 and 6.
+    var isOpaque = bytes.byte(at: firstChunk + 17).map { $0 & 4 == 0 } ?? false
     var offset = firstChunk
     for _ in 0..<PictureProbe.mostSteps {
       guard let length = bytes.big32(at: offset), let name = bytes.fourCC(at: offset + 4), name != "IEND" else { break }
@@ -15,7 +17,9 @@ enum PNG {
       switch name {
       case "IDAT":
         return PictureMeasures(
-          format: .png, width: size.width, height: size.height, frames: frames ?? 1, orientation: orientation)
+          format: .png, width: size.width, height: size.height, frames: frames ?? 1, orientation: orientation,
+          isOpaque: isOpaque)
+      case "tRNS": isOpaque = false
       // Without a correct announcement it is what a viewer shows, the still picture of its pixels.
       case "acTL" where length == 8 && frames == nil:
         frames = bytes.big32(at: content).flatMap { (1...Int(Int32.max)).contains($0) ? $0 : nil }

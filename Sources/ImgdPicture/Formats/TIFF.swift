@@ -2,6 +2,7 @@
 enum TIFF {
   private static let widthTag = 256
   private static let heightTag = 257
+  private static let samplesTag = 277
   /// Further pages are not counted: the classic library cannot number more either.
   private static let mostDirectories = 65_535
 
@@ -15,7 +16,9 @@ enum TIFF {
     else { throw NotAPicture(reason: "TIFF whose first directory states no size") }
     return PictureMeasures(
       format: .tiff, width: width, height: height, frames: countPages(directories, in: bytes),
-      orientation: directories.orientation(in: bytes) ?? 1)
+      orientation: directories.orientation(in: bytes) ?? 1,
+      // One is grey, three are colours; more may be alpha.
+      isOpaque: [1, 3].contains(directories.number(samplesTag, at: first, in: bytes) ?? 1))
   }
 
   /// A repeated directory ends the chain, as does one outside the bytes.

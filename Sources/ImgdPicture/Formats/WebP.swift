@@ -31,15 +31,16 @@ enum WebP {
     guard bytes.little24(at: firstPayload + 3) == 0x2A_019D, let width = bytes.little16(at: firstPayload + 6),
       let height = bytes.little16(at: firstPayload + 8)
     else { return nil }
-    return PictureMeasures(format: .webp, width: width & 0x3FFF, height: height & 0x3FFF)
+    return PictureMeasures(format: .webp, width: width & 0x3FFF, height: height & 0x3FFF, isOpaque: true)
   }
 
-  /// Two sides of 14 bits, each stored as one less, and in the top three bits a version that must be 0.
+  /// Two sides of 14 bits, each stored as one less, a bit for alpha, and in the top three bits a version that must be 0.
   private static func lossless(in bytes: Span<UInt8>) -> PictureMeasures? {
     guard bytes.byte(at: firstPayload) == 0x2F, let bits = bytes.little32(at: firstPayload + 1), bits >> 29 == 0 else {
       return nil
     }
-    return PictureMeasures(format: .webp, width: (bits & 0x3FFF) + 1, height: (bits >> 14 & 0x3FFF) + 1)
+    return PictureMeasures(
+      format: .webp, width: (bits & 0x3FFF) + 1, height: (bits >> 14 & 0x3FFF) + 1, isOpaque: bits >> 28 & 1 == 0)
   }
 
   private static func canvas(in bytes: Span<UInt8>) -> PictureMeasures? {
@@ -51,7 +52,7 @@ enum WebP {
     let extras = isAnimated || hasExif ? extras(in: bytes) : (frames: 0, orientation: 1)
     return PictureMeasures(
       format: .webp, width: width + 1, height: height + 1, frames: isAnimated ? max(extras.frames, 1) : 1,
-      orientation: hasExif ? extras.orientation : 1)
+      orientation: hasExif ? extras.orientation : 1, isOpaque: flags & 0x10 == 0)
   }
 
   private static func extras(in bytes: Span<UInt8>) -> (frames: Int, orientation: Int) {

@@ -75,7 +75,8 @@ struct PresentDecoderTests {
         #expect(decode["decodes"]?.array?.contains(.string(format)) == true)
       }
       #expect(
-        decode["encodes"] == .array(["jpeg", "png", "webp", "avif"].map { .string($0) }),
+        decode["encodes"]
+          == .array(["jpeg", "png", "gif", "webp", "avif", "tiff", "jxl"].map { .string($0) }),
         "what `format` may ask for")
       #expect(decode["library"]?.string?.contains("libvips") == true, "\(decode.text)")
     }

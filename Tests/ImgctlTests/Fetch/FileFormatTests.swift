@@ -39,9 +39,9 @@ struct FileFormatTests {
     }
   }
 
-  @Test(arguments: ["r", "r.bin", "webp", ".webp", "r.gif"])
+  @Test(arguments: ["r", "r.bin", "webp", ".webp", "r.bmp"])
   func `another name asks for none`(name: String) throws {
-    #expect(!(try fetch(name, comes: "gif").request.contains("format")))
+    #expect(!(try fetch(name, comes: "bmp").request.contains("format")))
   }
 
   @Test func `what is written in another format than its name says is told`() throws {
@@ -65,10 +65,17 @@ struct FileFormatTests {
   }
 
   @Test func `the formats that are taken are named`() {
-    let run = imgctl(["fetch", "u", "--format", "tiff"])
+    let run = imgctl(["fetch", "u", "--format", "bitmap"])
     #expect(run.exitCode == .wrongUsage)
     #expect(
       run.messages
-        == "imgctl: --format tiff is not valid: write original, jpeg, jpg, png, webp or avif\n")
+        == "imgctl: --format bitmap is not valid: write original, jpeg, jpg, png, webp, avif, gif, tiff or jxl\n"
+    )
+  }
+
+  @Test func `several formats are a list`() throws {
+    let wanted = ["--format", "avif", "--format", "jpg", "--frames", "all"]
+    let request = try fetch("r.webp", wanted).request
+    #expect(request.contains(#""format":["avif","jpeg"],"frames":"all""#))
   }
 }

@@ -14,7 +14,6 @@ struct AbilitiesTests {
   ) throws {
     let stage = try CoreStage()
     stage.decoding.isNew = isNew
-    // What cannot be asked for is not told of.
     stage.decoding.abilities = .success(
       DecoderAbilities(
         layers: .all, reads: [.jpeg, .png], writes: [.png, .gif, .webp, .tiff], library: "planned"))
@@ -24,7 +23,7 @@ struct AbilitiesTests {
       > {"cmd":"stats","id":2}
       > {"cmd":"hello","id":3}
       > {"cmd":"ping","id":4}
-      < {"id":1,"ok":true,"decode":{"sandbox":"full","decodes":["jpeg","png"],"encodes":["png","webp"],"library":"planned"}}
+      < {"id":1,"ok":true,"decode":{"sandbox":"full","decodes":["jpeg","png"],"encodes":["png","gif","webp","tiff"],"library":"planned"}}
       < {"id":2,"ok":true}
       < {"id":3,"ok":true,"decode":{"sandbox":"full","decodes":["jpeg","png"]}}
       < {"id":4,"ok":true}

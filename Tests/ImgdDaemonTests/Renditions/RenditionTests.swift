@@ -41,6 +41,51 @@ struct RenditionTests {
     #expect(stage.files.count == 1)
   }
 
+  @Test func `the layout of pixels is named, and each is made once`() throws {
+    let stage = try stage()
+    for layout in ["rgba8", "bgra8-premultiplied", "rgba8", "bgra8-premultiplied"] {
+      for _ in 0..<2 {
+        try stage.play(
+          #"""
+          > {"cmd":"fetch","url":"ORIGIN/a.png","deliver":"pixels","layout":"\#(layout)"}
+          < {"ok":true,"fds":[{"kind":"pixels","format":"\#(layout)","width":8,"height":4,"stride":32,"frames":1,"bytes":128}]}
+          """#)
+        _ = stage.client.takeDescriptor()
+      }
+    }
+    #expect(stage.decoding.orders.count == 2)
+    // It means nothing for a file.
+    let line = try ask(#""layout":"bgra8-premultiplied","deliver":"none""#, of: stage)
+    #expect(line["format"]?.string == "png" && stage.decoding.orders.count == 2)
+  }
+
+  @Test func `all frames of an animation are one descriptor with their delays`() throws {
+    let stage = try stage()
+    stage.origin.plan("/m.gif", .picture(TestPicture.gif(width: 8, height: 4, frames: 3)))
+    for source in ["network", "memory", "memory", "memory"] {
+      let line = try stage.play(
+        #"""
+        > {"cmd":"fetch","url":"ORIGIN/m.gif","deliver":"pixels","frames":"all"}
+        < {"ok":true,"source":"\#(source)","format":"gif","width":8,"height":4,"frames":3,"bytes":384,"fds":[{"kind":"pixels","format":"rgba8","width":8,"height":4,"stride":32,"frames":3,"delays_ms":[40,50,60000],"bytes":384}]}
+        """#)[0]
+      #expect(line["frames_of"] == nil)
+      let descriptor = try #require(stage.client.takeDescriptor())
+      #expect(contents(of: descriptor).count == 384)
+    }
+    #expect(stage.decoding.orders.count == 1)
+    try stage.play(
+      #"""
+      > {"cmd":"fetch","url":"ORIGIN/m.gif","deliver":"pixels"}
+      < {"ok":true,"frames":3,"bytes":128,"fds":[{"frames":1,"bytes":128}]}
+      """#)
+    _ = stage.client.takeDescriptor()
+    #expect(stage.decoding.orders.count == 2)
+    // Of these only the first can be decoded.
+    stage.origin.plan("/m.png", .picture(TestPicture.apng(frames: 3)))
+    let refused = try ask(#""deliver":"pixels","frames":"all""#, path: "/m.png", of: stage)
+    #expect(refused["error"]?["code"]?.string == "unsupported_format")
+  }
+
   @Test func `all who ask at once get what one decoder has made`() throws {
     let stage = try stage()
     stage.decoding.isHeld = true

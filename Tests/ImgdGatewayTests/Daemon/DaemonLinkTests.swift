@@ -201,26 +201,6 @@ struct DaemonLinkTests {
     #expect(daemon.requests.count == 2 * RequestChannel.mostUnderWay)
     #expect(outcomes.all.count == RequestChannel.mostUnderWay + 1)
   }
-
-  @Test func `what the daemon can write is asked for once a connection`() {
-    var told: [Set<String>] = []
-    func learn() {
-      link.learnEncoders { told.append($0) }
-      loop.settle()
-    }
-    learn()
-    daemon.answer(daemon.requests[0], #""ok":true,"decode":{"note":"none"}"#)
-    loop.settle()
-    learn()
-    daemon.answer(daemon.requests[1], #""ok":true,"decode":{"encodes":["webp","avif"]}"#)
-    loop.settle()
-    learn()
-    #expect(told == [[], ["webp", "avif"], ["webp", "avif"]])
-    daemon.hangUp(1)
-    loop.settle()
-    learn()
-    #expect(told.count == 3 && daemon.requests("hello").count == 3)
-  }
 }
 
 /// Subscriptions of the gateway.

@@ -39,7 +39,6 @@ final class PictureStage {
     daemon.onRequest = { [unowned daemon] request in
       switch request.command {
       case "fetch": daemon.give(request, fields: fields, lent: lent)
-      case "hello": daemon.answer(request, #""ok":true,"decode":{"encodes":["avif","webp"]}"#)
       case "subscribe": daemon.answer(request)
       default: break
       }

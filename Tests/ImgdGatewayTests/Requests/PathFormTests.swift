@@ -36,6 +36,35 @@ struct PathFormTests {
       "rs:fill:3:2/g:sm/",
       ImgdGatewayTests.cat { ($0.width, $0.height, $0.fit, $0.crop) = (3, 2, .cover, .attention) }
     ),
+    (
+      "rs:fill:3:2/g:fp:0.4:0.3/",
+      ImgdGatewayTests.cat {
+        ($0.width, $0.height, $0.fit, $0.crop) = (3, 2, .cover, point(0.4, 0.3))
+      }
+    ),
+    (
+      "s:3:2/ex:1/bg:ff8000/",
+      ImgdGatewayTests.cat {
+        ($0.width, $0.height, $0.fit) = (3, 2, .pad)
+        $0.background = PictureForm.Background(red: 255, green: 128, blue: 0)
+      }
+    ),
+    ("extend:t/w:3/", ImgdGatewayTests.cat { $0.width = 3 }),
+    (
+      "ex:0/rs:fill:3:2/", ImgdGatewayTests.cat { ($0.width, $0.height, $0.fit) = (3, 2, .cover) }
+    ),
+    (
+      "c:30:40:nowe:10:20/",
+      ImgdGatewayTests.cat { $0.area = .pixels(x: 10, y: 20, width: 30, height: 40) }
+    ),
+    (
+      "crop:0.5:1/w:3/",
+      ImgdGatewayTests.cat {
+        $0.width = 3
+        $0.area = .fractions(
+          x: Fraction(0), y: Fraction(0), width: Fraction(0.5), height: Fraction(1))
+      }
+    ),
     ("gravity:ce/w:3/", ImgdGatewayTests.cat { $0.width = 3 }),
     ("quality:80/format:jpg/", ImgdGatewayTests.cat { ($0.format, $0.quality) = (.jpeg, 80) }),
     ("q:80/f:auto/", ImgdGatewayTests.cat { ($0.format, $0.quality) = (.auto, 80) }),
@@ -65,10 +94,14 @@ struct PathFormTests {
     ("rs:fit:3:2:0:1/", "resize", "resize:type, resize:width"), ("w:3:4/", "width", #""4""#),
     ("g:ce:0:0/", "gravity", #""0:0""#), ("pr:a:b/", "preset", "last argument"),
     ("rs:auto:3/", "resize", #""resize:type" was "auto"; it takes fit, fill or force"#),
-    ("rt:contain/", "resizing_type", "fit, fill or force"), ("g:no/", "gravity", "ce or sm"),
+    ("rt:contain/", "resizing_type", "fit, fill or force"), ("g:no/", "gravity", "ce, sm or fp:x:y"),
+    ("g:fp:2:0/", "gravity", "0.4,0.3"), ("c:3/", "crop", "width:height:nowe:x:y"),
+    ("c:3:4:soea:1:1/", "crop", "nowe"), ("c:0:4/", "crop", "its width takes"),
+    ("ex:x/", "extend", "1, t"), ("bg:red/", "background", "rrggbb"),
+    ("c:1:1/c:1:1/", "crop", "set twice"),
     ("rs:fit:x/", "resize", #""resize:width" was "x""#), ("w:/", "width", #""width" is empty"#),
     ("h:65536/", "height", "65535"), ("el:yes/", "enlarge", "1, t, true, 0, f or false"),
-    ("dpr:9/", "dpr", "1.5"), ("q:0/", "quality", "from 1 to 100"), ("f:gif/", "format", "webp"),
+    ("dpr:9/", "dpr", "1.5"), ("q:0/", "quality", "from 1 to 100"), ("f:heic/", "format", "webp"),
     ("exp:x/", "expires", "1970"), ("pr:/", "preset", "is empty"),
     ("pr:x/", "preset", #"preset "x""#),
   ])
@@ -84,7 +117,7 @@ struct PathFormTests {
     ("/x/w:3/aHR0cHM6Ly9hLmV4YW1wbGU", "not in base64"),
     ("/x/aHR0cHM6Ly9hLmV4YW1wbGU", "not in base64"),
     ("/_/anything", "neither"), ("/_//plain/https://a.example/", "neither"),
-    ("/plain/https://a.example/x@gif", "%40"), ("/plain/https://a.example/x@", "%40"),
+    ("/plain/https://a.example/x@bmp", "%40"), ("/plain/https://a.example/x@", "%40"),
     ("/f:png/plain/https://a.example/x@png", "given twice"),
   ])
   func `a path ends with a URL and perhaps a format`(target: String, part: String) throws {

@@ -6,7 +6,8 @@ import Testing
 struct PresetTests {
   @Test(arguments: [
     "thumb", "thumb:300x200", "thumb:300x", "thumb:x200", "thumb:300x200:cover",
-    "thumb:300x200:cover:attention:webp:q80", "a-b_C9:fill", "large:auto", "q:q100",
+    "thumb:300x200:cover:attention:webp:q80", "hero:300x200:cover:0.4,0.3", "part:0.0,0.0,0.5,1.0",
+    "box:9x9:pad:1,2,3,4:#ff8000:png", "a-b_C9:fill", "large:auto", "q:q100",
   ])
   func `a preset is written as it was read`(word: String) throws {
     #expect(try Preset(parsing: word).text == word)
@@ -27,7 +28,7 @@ struct PresetTests {
     ("t:0x1", "0x1"), ("t:65536x", "65536x"), ("t:99999999999999999999x", "takes a size"),
     ("t:3x2x1", "3x2x1"), ("t:-3x2", "-3x2"), ("t:q0", "q0"), ("t:q101", "q101"),
     ("t:q", "takes a size"),
-    ("t:covr", #"did you mean "cover"?"#), ("t:gif", "takes a size"), ("t:3x:4x", "two sizes"),
+    ("t:covr", #"did you mean "cover"?"#), ("t:bmp", "takes a size"), ("t:3x:4x", "two sizes"),
     ("t:3x:x4", "two sizes"), ("t:png:webp", "two words for its format"),
     ("t:fill:cover", "its fit"),
     ("t:centre:centre", "its crop"), ("t:q1:q2", "its quality"), ("t:3x:cover", "takes both"),

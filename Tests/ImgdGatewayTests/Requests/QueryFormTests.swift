@@ -26,8 +26,35 @@ struct QueryFormTests {
     ),
     ("&width=3&enlarge=true", ImgdGatewayTests.cat { ($0.width, $0.enlarge) = (3, true) }),
     ("&width=3&enlarge=false&fit=contain", ImgdGatewayTests.cat { $0.width = 3 }),
+    (
+      "&width=3&height=2&fit=cover&crop=0.4,0.3",
+      ImgdGatewayTests.cat {
+        ($0.width, $0.height, $0.fit, $0.crop) = (3, 2, .cover, point(0.4, 0.3))
+      }
+    ),
+    (
+      "&area=10,20,30,40",
+      ImgdGatewayTests.cat { $0.area = .pixels(x: 10, y: 20, width: 30, height: 40) }
+    ),
+    (
+      "&area=0.1,0,0.5,1&width=9&background=ff8000",
+      ImgdGatewayTests.cat {
+        $0.width = 9
+        $0.area = .fractions(
+          x: Fraction(0.1), y: Fraction(0), width: Fraction(0.5), height: Fraction(1))
+        $0.background = PictureForm.Background(red: 255, green: 128, blue: 0)
+      }
+    ),
+    (
+      "&width=3&height=2&fit=pad&background=%23ff800080",
+      ImgdGatewayTests.cat {
+        ($0.width, $0.height, $0.fit) = (3, 2, .pad)
+        $0.background = PictureForm.Background(red: 255, green: 128, blue: 0, alpha: 128)
+      }
+    ),
     ("&format=auto", ImgdGatewayTests.cat { $0.format = .auto }),
     ("&format=jpg", ImgdGatewayTests.cat { $0.format = .jpeg }),
+    ("&format=jxl", ImgdGatewayTests.cat { $0.format = .named(.jxl) }),
     ("&format=avif&quality=1", ImgdGatewayTests.cat { ($0.format, $0.quality) = (.avif, 1) }),
     ("&width=100&dpr=1.5", ImgdGatewayTests.cat { $0.width = 150 }),
     ("&width=101&height=3&dpr=1.5", ImgdGatewayTests.cat { ($0.width, $0.height) = (152, 5) }),
@@ -49,12 +76,15 @@ struct QueryFormTests {
     ("&width=1&width=1", "width", "given twice"),
     ("&height=1e3", "height", #""1e3""#),
     ("&fit=covr", "fit", #"did you mean "cover"?"#),
-    ("&fit=sideways", "fit", "contain, cover or fill"),
+    ("&fit=sideways", "fit", "contain, cover, fill or pad"),
     ("&fit=cover", "fit", "both a width and a height"),
     ("&fit=fill&width=3", "fit", "both a width and a height"),
     ("&crop=center", "crop", #"did you mean "centre"?"#), ("&crop=top", "crop", "attention"),
+    ("&crop=0.4", "crop", "such as 0.4,0.3"), ("&crop=0.4,1.3", "crop", "such as 0.4,0.3"),
+    ("&area=1,2,3", "area", "such as 10,20,300,200"), ("&area=0.5,0,0.6,1", "area", "its width takes"),
+    ("&background=red", "background", "rrggbb"), ("&fit=pad&width=3", "fit", "both a width"),
     ("&enlarge=yes", "enlarge", "true or false"), ("&enlarge=1", "enlarge", "true or false"),
-    ("&format=gif", "format", "original, jpeg, png, webp, avif or auto"),
+    ("&format=bmp", "format", "original, jpeg, png, webp, avif, gif, tiff, jxl or auto"),
     ("&format=wepb", "format", #"did you mean "webp"?"#),
     ("&quality=0", "quality", "from 1 to 100"), ("&quality=101", "quality", #""101""#),
     ("&dpr=0.5", "dpr", "from 1 to 8"), ("&dpr=8.1", "dpr", #""8.1""#), ("&dpr=nan", "dpr", "1.5"),

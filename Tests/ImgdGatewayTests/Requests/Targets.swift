@@ -53,6 +53,16 @@ extension PictureRequest {
     set { box.crop = newValue }
   }
 
+  var area: PictureForm.Area? {
+    get { box.area }
+    set { box.area = newValue }
+  }
+
+  var background: PictureForm.Background? {
+    get { box.background }
+    set { box.background = newValue }
+  }
+
   var enlarge: Bool {
     get { box.enlarge }
     set { box.enlarge = newValue }
@@ -64,12 +74,17 @@ extension PictureRequest {
   }
 
   var format: WantedFormat {
-    get { negotiatesFormat ? .auto : .named(form.format) }
+    get { negotiatesFormat ? .auto : .named(form.formats[0]) }
     set {
       negotiatesFormat = newValue == .auto
-      if case .named(let format) = newValue { form.format = format }
+      if case .named(let format) = newValue { form.formats = [format] }
     }
   }
+}
+
+/// A point that a crop keeps.
+func point(_ x: Double, _ y: Double) -> PictureForm.Crop {
+  .point(x: Fraction(x), y: Fraction(y))
 }
 
 extension WantedFormat {

@@ -15,9 +15,17 @@ Size = Union[int, Tuple[Optional[int], Optional[int]], Mapping[str, Any]]
 Cache = Literal[
     "default", "reload", "no-cache", "force-cache", "only-if-cached", "peek", "no-store"
 ]
-Fit = Literal["contain", "cover", "fill"]
-Crop = Literal["centre", "attention"]
-Format = Literal["original", "jpeg", "png", "webp", "avif"]
+Fit = Literal["contain", "cover", "fill", "pad"]
+#: What `cover` keeps: a word, or `(x, y)`, a point in fractions of the sides that comes near to the middle.
+Crop = Union[Literal["centre", "attention"], Tuple[float, float]]
+#: `(x, y, width, height)` of the upright picture: pixels, or fractions if one of them is a float.
+Area = Tuple[float, float, float, float]
+Format = Literal["original", "jpeg", "jpg", "png", "webp", "avif", "gif", "tiff", "jxl"]
+#: A format, or several, the one liked best first; there, `heic`, `bmp` and `jp2` stand for pictures that
+#: come in them.
+Formats = Union[Format, Sequence[Union[Format, Literal["heic", "bmp", "jp2"]]]]
+Frames = Literal["auto", "all", "first"]
+Layout = Literal["rgba8", "bgra8-premultiplied"]
 Priority = Literal["low", "normal", "high"]
 Deliver = Literal["path", "bytes", "pixels", "none"]
 Tier = Literal["memory", "disk"]
@@ -47,8 +55,12 @@ def fetch(
     resize: Optional[Size] = None,
     fit: Optional[Fit] = None,
     crop: Optional[Crop] = None,
-    format: Optional[Format] = None,
+    area: Optional[Area] = None,
+    background: Optional[str] = None,
+    format: Optional[Formats] = None,
     quality: Optional[int] = None,
+    frames: Optional[Frames] = None,
+    layout: Optional[Layout] = None,
     describe: bool = False,
     priority: Optional[Priority] = None,
     share: Optional[str] = None,
@@ -74,8 +86,12 @@ def fetch(
         and resize is None
         and fit is None
         and crop is None
+        and area is None
+        and background is None
         and format is None
         and quality is None
+        and frames is None
+        and layout is None
         and priority is None
         and share is None
         and tags is None
@@ -90,16 +106,18 @@ def fetch(
         and deliver in _plain
     ):
         return KnownFetch(url, _plain[deliver])
-    form = (deliver, resize, fit, crop, format, quality, describe)
+    form = (deliver, resize, fit, crop, area, background, format, quality, frames, layout, describe)
     manner = (cache, priority, share, tags, identifier, ttl, timeout, max_bytes, progress, wait)
     options: Tuple[Any, ...] = (*form, *manner)
     if receipt is not None:
         return {"cmd": "fetch", "url": url, "receipt": str(receipt), **_fields(headers, *options)}
     # Headers and lists may be changed by the program before the next fetch.
-    if headers is None and type(tags) in _constant and type(resize) in _constant:
+    if headers is None and all(
+        type(value) in _constant for value in (tags, resize, crop, area, format)
+    ):
         try:
             # Equal sizes may have different texts: (1, 2) and (1.0, 2.0).
-            return KnownFetch(url, _remembered_text(repr(resize), *options))
+            return KnownFetch(url, _remembered_text(repr((resize, crop, area)), *options))
         except TypeError:
             # Something that has no hash is a mistake, and what follows says which.
             pass
@@ -115,8 +133,12 @@ def _fields(
     resize: Optional[Size],
     fit: Optional[Fit],
     crop: Optional[Crop],
-    format: Optional[Format],
+    area: Optional[Area],
+    background: Optional[str],
+    format: Optional[Formats],
     quality: Optional[int],
+    frames: Optional[Frames],
+    layout: Optional[Layout],
     describe: bool,
     cache: Optional[Cache],
     priority: Optional[Priority],
@@ -134,9 +156,11 @@ def _fields(
         {
             "deliver": _delivery(deliver),
             "cache": cache,
-            "resize": _resize(resize, fit, crop),
-            "format": format,
+            "resize": _resize(resize, fit, crop, area, background),
+            "format": format if format is None or isinstance(format, str) else list(format),
             "quality": quality,
+            "frames": frames,
+            "layout": layout,
             "priority": priority,
             "share": share,
             "tags": [tags] if isinstance(tags, str) else list(tags) if tags is not None else None,
@@ -261,15 +285,25 @@ def _delivery(deliver: str) -> str:
         raise ValueError(f"deliver is one of {', '.join(_deliveries)}, not {deliver!r}") from None
 
 
-def _resize(size: Optional[Size], fit: Optional[Fit], crop: Optional[Crop]) -> Optional[Request]:
-    manner = _present({"fit": fit, "crop": crop})
+def _resize(
+    size: Optional[Size],
+    fit: Optional[Fit],
+    crop: Optional[Crop],
+    area: Optional[Area],
+    background: Optional[str],
+) -> Optional[Request]:
+    part = _numbers("crop", crop, ("x", "y")) if isinstance(crop, (tuple, list)) else crop
+    manner = _present({"fit": fit, "crop": part})
+    whole = _present(
+        {"area": area and _numbers("area", area, _area_names), "background": background}
+    )
     if size is None:
         if manner:
             verb = "means" if len(manner) == 1 else "mean"
             raise ValueError(f"{' and '.join(manner)} {verb} nothing without resize")
-        return None
+        return whole or None
     if isinstance(size, Mapping):
-        return {**size, **manner}
+        return {**size, **manner, **whole}
     if isinstance(size, int):
         size = (size, None)
     if not isinstance(size, (tuple, list)) or len(size) != 2:
@@ -277,7 +311,16 @@ def _resize(size: Optional[Size], fit: Optional[Fit], crop: Optional[Crop]) -> O
             f"resize is a width, or (width, height), of which one may be None, not {size!r}"
         )
     width, height = size
-    return {**_present({"width": width, "height": height}), **manner}
+    return {**_present({"width": width, "height": height}), **manner, **whole}
+
+
+_area_names = ("x", "y", "width", "height")
+
+
+def _numbers(name: str, values: Sequence[float], names: Tuple[str, ...]) -> Request:
+    if not isinstance(values, (tuple, list)) or len(values) != len(names):
+        raise ValueError(f"{name} is ({', '.join(names)}), not {values!r}")
+    return dict(zip(names, values))
 
 
 def _present(fields: Request) -> Request:

@@ -18,16 +18,31 @@ Value = TypeVar("Value")
 class Pixels:
     """Decoded pixels: upright, in sRGB, read-only. All who asked share the memory of large ones.
 
-    Four bytes for each pixel: red, green, blue and alpha, which is not multiplied in.
-    `numpy.asarray(pixels)` is an array of (height, width, 4) over the same memory.
+    Four bytes for each pixel, as `layout` says: `rgba8` is red, green, blue and alpha, which is not
+    multiplied in; `bgra8-premultiplied` is blue, green, red and alpha, which is.
+    `numpy.asarray(pixels)` is an array of (height, width, 4) over the same memory. These are about the
+    first of several `frames`; `frame(n)` has the others.
     """
 
-    def __init__(self, buffer: builtins.memoryview, width: int, height: int, stride: int) -> None:
-        if width < 1 or height < 1 or stride < width * 4 or len(buffer) < stride * height:
+    def __init__(
+        self,
+        buffer: builtins.memoryview,
+        width: int,
+        height: int,
+        stride: int,
+        layout: str = "rgba8",
+        delays: Tuple[int, ...] = (),
+    ) -> None:
+        whole = stride * height * max(1, len(delays))
+        if width < 1 or height < 1 or stride < width * 4 or len(buffer) < whole:
             size = f"{width} × {height} pixels with a stride of {stride}"
             raise Error(f"{size} are not in {len(buffer)} bytes")
-        #: All rows from top to bottom, each `stride` bytes long.
+        #: All rows from top to bottom, each `stride` bytes long, frame after frame.
         self.buffer = buffer
+        #: The order of the bytes, and whether alpha is multiplied in.
+        self.layout = layout
+        #: How long each frame of several is shown, in milliseconds.
+        self.delays = delays
         self.width = width
         self.height = height
         self.stride = stride
@@ -36,6 +51,19 @@ class Pixels:
     def size(self) -> Tuple[int, int]:
         """Width and height, as Pillow has it."""
         return self.width, self.height
+
+    @property
+    def frames(self) -> int:
+        """How many frames there are."""
+        return max(1, len(self.delays))
+
+    def frame(self, number: int) -> Pixels:
+        """One of the frames, from 0 on, over the same memory."""
+        if not 0 <= number < self.frames:
+            raise IndexError(f"there is no frame {number} of {self.frames}")
+        size = self.stride * self.height
+        rows = self.buffer[number * size : (number + 1) * size]
+        return Pixels(rows, self.width, self.height, self.stride, self.layout)
 
     def memoryview(self) -> builtins.memoryview:
         """The pixels in three dimensions: row, column, and the part of the colour."""
@@ -136,6 +164,11 @@ class Picture:
         return self._field("frames", int) or 1
 
     @property
+    def original_frames(self) -> int:
+        """How many frames there were before another form lost some."""
+        return self._field("frames_of", int) or self.frames
+
+    @property
     def bytes_count(self) -> int:
         """The size of what was delivered, in bytes."""
         return self._field("bytes", int) or 0
@@ -202,11 +235,15 @@ class Picture:
         facts = listed[0] if isinstance(listed, list) and listed else None
         if not isinstance(facts, dict) or facts.get("kind") != "pixels":
             raise Error('this picture is encoded: fetch it with deliver="pixels"')
-        if facts.get("format") != "rgba8":
+        layout = facts.get("format")
+        if layout not in ("rgba8", "bgra8-premultiplied"):
             raise Error(f"these pixels have a format that this package does not know: {facts}")
+        delays = facts.get("delays_ms", [])
+        if not isinstance(delays, list) or not all(isinstance(n, int) for n in delays):
+            raise Error(f"these pixels have frames that make no sense: {facts}")
         numbers = [facts.get(name) for name in ("width", "height", "stride")]
         width, height, stride = (n if isinstance(n, int) else 0 for n in numbers)
-        return Pixels(self.memoryview(), width, height, stride)
+        return Pixels(self.memoryview(), width, height, stride, layout, tuple(delays))
 
     def fileno(self) -> int:
         """A descriptor of a file with what was delivered, which it keeps; of a copy where it has no path.

@@ -29,6 +29,10 @@ class FetchLineTests(unittest.TestCase):
             {"resize": 10},
             {"resize": (10, None), "fit": "cover", "crop": "centre"},
             {"resize": {"width": 3, "enlarge": True}},
+            {"resize": (9, 9), "fit": "cover", "crop": (0.4, 0.3), "format": ("avif", "png")},
+            {"resize": (9, 9), "fit": "pad", "background": "#ff8000", "frames": "all"},
+            {"deliver": "pixels", "layout": "bgra8-premultiplied", "frames": "all"},
+            {"area": (0.0, 0.0, 0.5, 1.0), "format": ["webp", "jpeg"]},
             {"tags": "ä\u2028%s", "identifier": 'a"b', "share": "s"},
             {"tags": ["a", "b"], "headers": {"A": "b"}, "priority": "low"},
             {"tags": ("a", "b"), "ttl": 0, "max_bytes": 7, "timeout": 0.5},
@@ -46,6 +50,8 @@ class FetchLineTests(unittest.TestCase):
         for first, second in (((1, 2), (1.0, 2)), ((1, 2), (True, 2))):
             self.assertEqual(repr(said(resize=first)["resize"]["width"]), repr(first[0]))
             self.assertEqual(repr(said(resize=second)["resize"]["width"]), repr(second[0]))
+        for area in ((0, 0, 1, 1), (0.0, 0.0, 1.0, 1.0), (0, 0, 1.0, 1)):
+            self.assertEqual(repr(said(area=area)["resize"]["area"]["width"]), repr(area[2]))
         for value in (1, True, 1.0):
             self.assertEqual(repr(said(quality=value)["quality"]), repr(value))
 
@@ -72,6 +78,8 @@ class FetchLineTests(unittest.TestCase):
             {"deliver": "fd"},
             {"share": {1}},
             {"resize": (1, [2], 3)},
+            {"area": (1, 2, 3)},
+            {"resize": 3, "crop": (0.5,)},
         ]
         for options in mistakes:
             for _ in range(2):

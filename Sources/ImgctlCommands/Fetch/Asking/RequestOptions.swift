@@ -9,16 +9,22 @@ struct RequestOptions {
     VerbOption("resize", nil, .text("WxH"), help: "another size, such as 256x256, 256x or x256"),
     VerbOption(
       "fit", nil, .choice("FIT", PictureForm.Fit.allCases.map { $0.rawValue }),
-      help: "how the picture fits into that size: contain, cover or fill"),
+      help: "how the picture fits into that size: contain, cover, fill or pad"),
     VerbOption(
-      "crop", nil, .choice("PART", PictureForm.Crop.allCases.map { $0.rawValue }),
-      help: "the part that --fit cover keeps: centre or attention"),
+      "crop", nil, .text("PART", .choice(PictureForm.Crop.words)),
+      help: "the part that --fit cover keeps: " + PictureForm.Crop.wanted),
+    VerbOption(
+      "area", nil, .text("X,Y,W,H"), help: "the part that is cut out first, in pixels or, with a point, in fractions"),
+    VerbOption(
+      "background", nil, .text("COLOUR"),
+      help: "what lies behind --fit pad, and behind a picture that loses its alpha, such as '#ff8800'"),
     VerbOption("enlarge", help: "enlarge a picture that is smaller than that size"),
     VerbOption("linear", help: "scale in linear light: slower, and truer in fine patterns"), OutputFormat.option,
     VerbOption("quality", nil, .number("1-100", WireLimits.quality), help: "the quality of that encoding"),
     VerbOption(
       "frames", nil, .choice("FRAMES", FrameChoice.allCases.map { $0.rawValue }),
-      help: "the frames of an animation that are kept: all or first"),
+      help: "the frames of an animation that are kept: as many as the format can have (auto), all or none, or the first"
+    ),
     VerbOption(
       "cache", nil, .choice("MODE", CacheMode.allCases.map { $0.rawValue }),
       help: "how the cache is used: default, reload, no-cache, force-cache, only-if-cached, peek or no-store"),
@@ -48,11 +54,11 @@ struct RequestOptions {
     self.usualPriority = usualPriority
     let box = try Self.box(arguments)
     if arguments.has("quality"), box == nil, !arguments.has("format"), named == nil {
-      throw UsageProblem("--quality needs --format or --resize")
+      throw UsageProblem("--quality needs --format, --resize or --area")
     }
     form = PictureForm(
-      box: box, format: arguments.format ?? .original, quality: arguments.number("quality"),
-      frames: arguments.word("frames") ?? .all)
+      box: box, formats: arguments.formats, quality: arguments.number("quality"),
+      frames: arguments.word("frames") ?? .auto)
     headers = try Self.headers(arguments.texts("header"))
     try Self.check(arguments, "timeout", .milliseconds(1), WireLimits.timeoutMilliseconds, 1000)
     try Self.check(arguments, "ttl", .zero, WireLimits.seconds, 1)
@@ -96,25 +102,51 @@ struct RequestOptions {
   }
 
   private static func box(_ arguments: Arguments) throws(UsageProblem) -> PictureForm.Box? {
-    guard let text = arguments.text("resize") else {
+    var box = PictureForm.Box(width: nil, height: nil)
+    if let text = arguments.text("resize") {
+      guard let sides = SidesText.sides(of: text) else {
+        throw UsageProblem(
+          "--resize \(printable(text)) is not a size: write WIDTHxHEIGHT, such as 256x256, 256x or x256")
+      }
+      (box.width, box.height) = sides
+    } else {
       for option in ["fit", "crop", "enlarge", "linear"] where arguments.has(option) {
         throw UsageProblem("--\(option) needs --resize")
       }
-      return nil
     }
-    guard let (width, height) = SidesText.sides(of: text) else {
-      throw UsageProblem("--resize \(printable(text)) is not a size: write WIDTHxHEIGHT, such as 256x256, 256x or x256")
+    box.fit = arguments.word("fit") ?? .contain
+    box.enlarge = arguments.has("enlarge")
+    box.linear = arguments.has("linear")
+    let crop = try value(of: "crop", arguments, wanted: PictureForm.Crop.wanted) { PictureForm.Crop($0) }
+    box.crop = crop ?? .centre
+    box.area = try area(arguments)
+    box.background = try value(of: "background", arguments, wanted: PictureForm.Background.wanted) {
+      PictureForm.Background($0)
     }
-    let fit = arguments.word("fit") ?? PictureForm.Fit.contain
-    let crop: PictureForm.Crop? = arguments.word("crop")
-    switch PictureForm.Box.problem(width: width, height: height, fit: fit, crop: crop) {
+    switch box.problem(crop: crop) {
     case .needlessCrop: throw UsageProblem("--crop needs --fit cover")
-    case .noSide, .openSide: throw UsageProblem("--fit \(fit.rawValue) needs both sides in --resize, such as 256x256")
-    case nil: break
+    case .openSide: throw UsageProblem("--fit \(box.fit.rawValue) needs both sides in --resize, such as 256x256")
+    case .noSide: return nil
+    case nil: return box
     }
-    return PictureForm.Box(
-      width: width, height: height, fit: fit, crop: crop ?? .centre, enlarge: arguments.has("enlarge"),
-      linear: arguments.has("linear"))
+  }
+
+  private static func area(_ arguments: Arguments) throws(UsageProblem) -> PictureForm.Area? {
+    guard let text = arguments.text("area") else { return nil }
+    do throws(NumberProblem) { return try PictureForm.Area(text) } catch {
+      let part = error.name.isEmpty ? "write" : "its \(error.name) takes"
+      throw UsageProblem("--area \(printable(text)) is not valid: \(part) \(error.wanted)")
+    }
+  }
+
+  private static func value<Value>(
+    of option: String, _ arguments: Arguments, wanted: String, _ read: (String) -> Value?
+  ) throws(UsageProblem) -> Value? {
+    guard let text = arguments.text(option) else { return nil }
+    guard let value = read(text) else {
+      throw UsageProblem("--\(option) \(printable(text)) is not valid: write \(wanted)")
+    }
+    return value
   }
 
   private static func headers(_ texts: [String]) throws(UsageProblem) -> [RequestHeader] {
@@ -151,13 +183,15 @@ struct RequestOptions {
 extension OutputFormat {
   /// The option of the commands that have pictures encoded.
   static let option = VerbOption(
-    "format", nil, .choice("FORMAT", allCases.flatMap { $0 == .jpeg ? ["jpeg", "jpg"] : [$0.rawValue] }),
-    help: "another encoding: " + alternatives(allCases.dropFirst().map { $0.rawValue })
-      + "; with -o FILE that of its ending, unless it is given")
+    "format", nil, .choice("FORMAT", alone.flatMap { $0 == .jpeg ? ["jpeg", "jpg"] : [$0.rawValue] }), repeats: true,
+    help: "another encoding: " + alternatives(alone.dropFirst().map { $0.rawValue })
+      + "; given again, the next best where one cannot be written or loses something of the picture; with -o FILE that"
+      + " of its ending, unless it is given")
 
   /// The format that the name of a file asks for; nil without an ending, or with one whose format cannot be written.
   init?(ofFile path: String) {
     guard let kind = PictureName.kind(ofFile: path) else { return nil }
     self.init(rawValue: kind)
+    guard Self.alone.contains(self) else { return nil }
   }
 }

@@ -64,8 +64,9 @@ struct DeliveredImage {
   var finalURL: String?
   /// Whether it is already in the form that the fetch wants.
   var isMade = false
-  /// The age of the picture that it was made of.
+  /// The age and the frames of the picture that it was made of.
   var originalAge: ShownAge?
+  var originalFrames: Int32?
   /// Stands for the picture until it can be shown, if the fetch wants one.
   var placeholder: Placeholder?
 

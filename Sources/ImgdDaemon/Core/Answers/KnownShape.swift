@@ -1,4 +1,3 @@
-import ImgdDecode
 import ImgdWire
 
 /// A shape of lines, and the form in which they want their pictures.
@@ -19,20 +18,7 @@ struct KnownShape {
 
   init(_ line: LineShape) {
     self.line = line
-    form = WantedRendition(line)
-  }
-}
-
-/// A rendition that all lines of a shape want.
-final class WantedRendition {
-  let rendition: Rendition
-  /// The rendition as it is written in keys.
-  let text: String
-
-  init?(_ line: LineShape) {
-    guard let rendition = Rendition(line.form, for: line.showing.delivery) else { return nil }
-    self.rendition = rendition
-    text = rendition.form
+    form = WantedRendition(line.form, for: line.showing.delivery)
   }
 }
 

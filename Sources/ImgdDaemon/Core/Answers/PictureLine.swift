@@ -55,7 +55,8 @@ struct PictureLine {
 
   /// The fields after the numbers that do not depend on how the picture is delivered.
   private var details: [UInt8] {
-    (http.map { FetchLine.details(of: $0) } ?? []) + (picture.placeholder.map { FetchLine.details(of: $0) } ?? [])
+    FetchLine.details(framesOf: picture.originalFrames, in: picture.facts)
+      + (http.map { FetchLine.details(of: $0) } ?? []) + (picture.placeholder.map { FetchLine.details(of: $0) } ?? [])
   }
 
   /// What comes after these, up to the bytes that end the line.
@@ -85,14 +86,10 @@ struct PictureLine {
   }
 
   private func writePixels(to line: inout JSONWriter) {
-    let (width, height) = (Int(picture.facts.width), Int(picture.facts.height))
     line.array("fds") { line in
       line.object { line in
         line.field("kind", "pixels")
-        line.field("format", "rgba8")
-        line.field("width", width)
-        line.field("height", height)
-        line.field("stride", width * 4)
+        picture.pixels.write(width: Int(picture.facts.width), height: Int(picture.facts.height), to: &line)
         line.field("bytes", picture.bytes)
       }
     }
@@ -111,6 +108,9 @@ struct ShownPicture {
   var isStale = false
   var finalURL: String?
   var placeholder: Placeholder?
+  var pixels = PixelNotes(layout: .rgba, delays: [])
+  /// The frames of the picture that it was made of; nil for a picture as its origin sends it.
+  var originalFrames: Int32?
   /// All but the ages, encoded already.
   var prepared: [UInt8]?
 
@@ -124,6 +124,8 @@ struct ShownPicture {
     let shown = delivered.originalAge ?? ShownAge(image, at: now)
     (age, freshFor) = (shown.age, shown.freshFor)
     placeholder = delivered.placeholder
+    originalFrames = delivered.originalFrames
+    if image.isPixels { pixels = PixelNotes(packed: image.description) }
     isCoalesced = delivered.isCoalesced
     isStale = delivered.isStale
     finalURL = delivered.finalURL
@@ -173,6 +175,14 @@ extension FetchLine {
     return ending(line.bytes)
   }
 
+  /// The frames of the picture that a form was made of, as one of a line's details, if the form has lost some.
+  static func details(framesOf original: Int32?, in form: ImageFacts) -> [UInt8] {
+    guard let original, original != form.frames else { return [] }
+    var line = JSONWriter()
+    line.field("frames_of", Int(original))
+    return Array(",".utf8) + line.bytes
+  }
+
   /// The origin's answer, as one of a line's details.
   static func details(of response: StoredResponse) -> [UInt8] {
     var line = JSONWriter()
@@ -208,7 +218,7 @@ extension JSONWriter {
     field("width", Int(facts.width))
     field("height", Int(facts.height))
     field("frames", Int(facts.frames))
-    if facts.orientation > 1 { field("orientation", Int(facts.orientation)) }
+    if facts.exifOrientation > 1 { field("orientation", facts.exifOrientation) }
   }
 }
 

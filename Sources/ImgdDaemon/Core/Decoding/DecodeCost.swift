@@ -12,8 +12,8 @@ import ImgdSystem
 extension ServiceTime {
   /// The time that it takes to make a rendition of a picture; a JPEG's own coding may make it much longer.
   init(making rendition: Rendition, of facts: ImageFacts, coded coding: JPEGCoding = .baseline) {
-    let frames = rendition.frames == .all && rendition.isFile ? Double(facts.frames) : 1
-    let isTurned = facts.orientation >= 5
+    let frames = rendition.frames == .all && rendition.output != .description ? Double(facts.frames) : 1
+    let isTurned = facts.exifOrientation >= 5
     let (width, height) = (Double(facts.width), Double(facts.height))
     let own = DecodeCost.Size(width: isTurned ? height : width, height: isTurned ? width : height)
     let nanoseconds = frames * DecodeCost.nanoseconds(rendition, of: own, facts.pictureFormat, coding)
@@ -24,6 +24,8 @@ extension ServiceTime {
 enum DecodeCost {
   /// Width and height, which may be larger than those of any picture.
   struct Size {
+    static let one = Size(width: 1, height: 1)
+
     var width: Double
     var height: Double
 
@@ -46,11 +48,13 @@ enum DecodeCost {
     // A description has a box of its own.
     let box = rendition.box ?? (rendition.output == .description ? Rendition.Box(width: 100, height: 100) : nil)
     guard let box else { return read + own.pixels * rendition.output.writing(format) }
-    let scaled = box.scaled(own)
+    let part = box.part(of: own)
+    let scaled = box.scaled(part)
     // The loaders of these formats leave out what is not needed.
-    let isReadSmall = (format == .jpeg || format == .webp) && !box.isLinear && scaled.pixels * 16 <= own.pixels
-    let scaling = (box.isLinear ? 40 : 10) * (isReadSmall ? min(own.pixels, scaled.pixels * 16) : own.pixels)
-    return read + scaling + 30 * scaled.pixels + box.cut(scaled).pixels * rendition.output.writing(format)
+    let mayBeReadSmall = (format == .jpeg || format == .webp) && !box.isLinear && box.area == nil
+    let isReadSmall = mayBeReadSmall && scaled.pixels * 16 <= own.pixels
+    let scaling = (box.isLinear ? 40 : 10) * (isReadSmall ? min(own.pixels, scaled.pixels * 16) : part.pixels)
+    return read + scaling + 30 * scaled.pixels + box.framed(scaled).pixels * rendition.output.writing(format)
   }
 }
 
@@ -110,7 +114,7 @@ extension Rendition.Box {
     let down = height.map { Double($0) / max(1, own.height) }
     switch fit {
     case .fill: return own.scaled(limit(across ?? 1), limit(down ?? 1))
-    case .contain:
+    case .contain, .pad:
       let factor = limit([across, down].compactMap { $0 }.min() ?? 1)
       return own.scaled(factor, factor)
     case .cover:
@@ -121,12 +125,22 @@ extension Rendition.Box {
 
   private func limit(_ factor: Double) -> Double { enlarges ? factor : min(1, factor) }
 
-  /// What is left after cropping.
-  fileprivate func cut(_ scaled: DecodeCost.Size) -> DecodeCost.Size {
-    guard fit == .cover else { return scaled }
+  /// What is cut out before.
+  fileprivate func part(of own: DecodeCost.Size) -> DecodeCost.Size {
+    guard let area else { return own }
+    let unit = area.isRelative ? DecodeCost.Size(width: own.width / 1e6, height: own.height / 1e6) : .one
     return DecodeCost.Size(
-      width: min(scaled.width, width.map(Double.init) ?? scaled.width),
-      height: min(scaled.height, height.map(Double.init) ?? scaled.height))
+      width: min(own.width, max(1, Double(area.width) * unit.width)),
+      height: min(own.height, max(1, Double(area.height) * unit.height)))
+  }
+
+  /// What is left after cropping, or what it is after padding.
+  fileprivate func framed(_ scaled: DecodeCost.Size) -> DecodeCost.Size {
+    let wanted = DecodeCost.Size(
+      width: width.map(Double.init) ?? scaled.width, height: height.map(Double.init) ?? scaled.height)
+    if fit == .pad { return wanted }
+    guard fit == .cover else { return scaled }
+    return DecodeCost.Size(width: min(scaled.width, wanted.width), height: min(scaled.height, wanted.height))
   }
 }
 

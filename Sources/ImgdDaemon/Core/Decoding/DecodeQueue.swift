@@ -1,5 +1,6 @@
 import ImgdCache
 import ImgdDecode
+import ImgdPicture
 import ImgdSystem
 import ImgdWire
 
@@ -160,6 +161,8 @@ protocol Decoding: AnyObject {
   func abort(serial: UInt64)
   /// Tells, once, what decoders can do here, at once or within seconds: one is started if none has run yet.
   func learnAbilities(then: @escaping (Result<DecoderAbilities, DecodeFailure>) -> Void)
+  /// The formats that decoders write here; nil before one has said so.
+  var writable: Set<PictureFormat>? { get }
   var figures: DecodingFigures { get }
 }
 

@@ -95,7 +95,7 @@ struct Slots {
 extension FetchRequest {
   /// Whether two requests for one URL would be answered alike.
   func hasSameOptions(as other: FetchRequest) -> Bool {
-    cache == other.cache && delivery == other.delivery && store == other.store && rendition == other.rendition
+    cache == other.cache && delivery == other.delivery && store == other.store && form == other.form
       && describe == other.describe
   }
 }

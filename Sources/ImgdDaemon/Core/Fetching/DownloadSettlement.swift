@@ -238,8 +238,17 @@ extension ImageFacts {
   init(_ picture: PictureMeasures) {
     self.init(
       format: picture.format.rawValue, width: picture.width, height: picture.height, frames: picture.frames,
-      orientation: picture.orientation)
+      orientation: picture.orientation | (picture.isOpaque ? Self.opaque : 0))
   }
+
+  /// Kept with the orientation, and so with what is on disk. Pictures that were stored without it may have alpha.
+  private static let opaque = 0x80
+
+  /// Whether nothing can be seen through the picture, as far as its file says so.
+  var isOpaque: Bool { !pictureFormat.hasAlpha || Int(orientation) & Self.opaque != 0 }
+
+  /// 1 for a picture that is upright as it is stored.
+  var exifOrientation: Int { Int(orientation) & ~Self.opaque }
 
   var pictureFormat: PictureFormat {
     guard let known = PictureFormat(rawValue: format) else {

@@ -79,7 +79,8 @@ final class FetchAnswers {
     let client = recipient.client
     let ticket = client.standBy(id: recipient.id, receipt: recipient.receipt)
     let order = Renditions.Order(
-      rendition: Rendition(.pixels, frames: .first), original: delivered.image,
+      rendition: Rendition(.pixels, frames: .first, layout: Rendition.Layout(recipient.request.form.layout)),
+      original: delivered.image,
       claim: DecodeClaim(of: recipient.request, by: client.claimant),
       tiers: recipient.request.keepsInMemory ? [.memory] : [], countsAsUse: recipient.request.cache.counts)
     renditions.make(order) { [unowned self] outcome in
@@ -213,19 +214,46 @@ final class FormPreparation {
   }
 
   private func render(_ delivered: DeliveredImage, for job: FetchJob, then: @escaping Done) {
-    guard let rendition = job.rendition, !delivered.isMade, rendition.isNeeded(for: delivered.image.facts) else {
-      return store(delivered, for: job, then: then)
-    }
-    answers.tellPlaceholder(of: delivered, to: job)
-    let order = order(for: rendition, of: delivered.image, job)
-    wait(job) { done in
-      renditions.make(order) { [unowned self] outcome in
-        done()
-        switch outcome {
-        case .success(let made): store(delivered.made(made, at: loop.now), for: job, then: then)
-        case .failure(let failure): then(.failure(FetchFailure(error: failure.error)), nil)
+    guard let wanted = job.wanted, !delivered.isMade else { return store(delivered, for: job, then: then) }
+    let choice = wanted.choice(for: delivered.image.facts, writable: renditions.writable)
+    if case .form = choice { answers.tellPlaceholder(of: delivered, to: job) }
+    carryOut(choice, with: delivered, for: job, then: then)
+  }
+
+  private func carryOut(
+    _ choice: WantedRendition.Choice, with delivered: DeliveredImage, for job: FetchJob, then: @escaping Done
+  ) {
+    switch choice {
+    case .original: store(delivered, for: job, then: then)
+    case .refused(let failure): then(.failure(FetchFailure(error: failure.error)), nil)
+    case .form(let form):
+      let order = order(for: form.rendition, of: delivered.image, job)
+      wait(job) { done in
+        renditions.make(order) { [unowned self] outcome in
+          done()
+          switch outcome {
+          case .success(let made): store(delivered.made(made, at: loop.now), for: job, then: then)
+          case .failure(let failure):
+            carryOut(
+              next(after: form, failure, for: job, of: delivered.image), with: delivered, for: job, then: then)
+          }
         }
       }
+    }
+  }
+
+  /// Which encodings can be written may turn out when the first one is: then another of those wanted may be the one.
+  private func next(
+    after form: WantedRendition.Form, _ failure: DecodeFailure, for job: FetchJob, of image: CachedImage
+  ) -> WantedRendition.Choice {
+    guard let wanted = job.wanted, failure.cause == .unsupported || failure.cause == .unavailable else {
+      return .refused(failure)
+    }
+    let writable = failure.cause == .unavailable ? [] : renditions.writable
+    switch wanted.choice(for: image.facts, writable: writable) {
+    case .form(let other) where other.text == form.text: return .refused(failure)
+    case .refused: return .refused(failure)
+    case let choice: return choice
     }
   }
 
@@ -261,6 +289,7 @@ extension DeliveredImage {
     delivered.image = made.image
     if source == .memory || source == .disk, let from = made.source { delivered.source = from }
     delivered.isMade = true
+    delivered.originalFrames = image.facts.frames
     delivered.originalAge = ShownAge(image, at: now)
     return delivered
   }

@@ -69,7 +69,7 @@ final class FetchJob {
   let weight: Int
   var waitingFor = Wait.disk
   /// The form in which it wants the picture; nil for the picture as it comes.
-  let rendition: Rendition?
+  let wanted: WantedRendition?
   /// Whether the event `queued` was sent.
   var isAnnounced = false
   /// Whether the event `started` is still to be sent.
@@ -92,7 +92,7 @@ final class FetchJob {
     claimant = Claimant(uid: uid, connection: 0)
     weight = request.weight
     self.slot = request.slot
-    rendition = request.rendition
+    wanted = WantedRendition(request.form, for: request.delivery)
     self.startedAt = startedAt
     self.allowance = allowance
   }
@@ -147,7 +147,7 @@ final class FetchJob {
   func needsDecoder(for found: DeliveredImage) -> Bool {
     if found.isMade { return false }
     if request.describe, found.image.description.isEmpty { return true }
-    return rendition?.isNeeded(for: found.image.facts) ?? false
+    return wanted?.leavesAsItIs(found.image.facts) == false
   }
 
   var wantsPath: Bool {

@@ -73,9 +73,10 @@ final class FetchPipeline: FetchPart {
   }
 
   private func findMade(for job: FetchJob) -> FetchMachine.Event? {
-    guard let rendition = job.rendition else { return .made(nil) }
+    guard let wanted = job.wanted else { return .made(nil) }
     let look = MadeLook(
-      rendition: rendition, key: job.mergeKey, mode: job.mode, rules: FreshnessRules(settings.http),
+      wanted: wanted, writable: preparation.renditions.writable, key: job.mergeKey, mode: job.mode,
+      rules: FreshnessRules(settings.http),
       describes: job.request.describe, keepsInMemory: job.request.keepsInMemory)
     return event(of: job, { .made($0) }, look: { made.find(look, then: $0) })
   }

@@ -213,6 +213,7 @@ final class PlainHits {
   private let memory: MemoryTier
   private let disk: DiskTier
   private let answers: FetchAnswers
+  private let renditions: Renditions
   private let hub: EventHub
   private let turns: Turns
   private let loop: EventLoop
@@ -233,6 +234,7 @@ final class PlainHits {
     memory = ground.pictures.memory
     disk = ground.pictures.disk
     answers = ground.answers
+    renditions = ground.preparation.renditions
     hub = ground.hub
     turns = ground.turns
     loop = ground.loop
@@ -315,10 +317,11 @@ final class PlainHits {
   @inline(never) private func made(
     _ form: WantedRendition, of original: CachedImage, _ showing: FetchRequest.Showing, for client: ReplyPlace
   ) -> PlainHit? {
-    guard form.rendition.isNeeded(for: original.facts) else {
-      return hit(original, of: original, showing, for: client)
+    switch form.choice(for: original.facts, writable: renditions.writable) {
+    case .original: hit(original, of: original, showing, for: client)
+    case .form(let form): memory.form(form.text, of: original).flatMap { hit($0, of: original, showing, for: client) }
+    case .refused: nil
     }
-    return memory.form(form.text, of: original).flatMap { hit($0, of: original, showing, for: client) }
   }
 
   @inline(__always) private func hit(
@@ -326,9 +329,10 @@ final class PlainHits {
   ) -> PlainHit? {
     guard let facts = image.replyPieces else { return nil }
     var details: [UInt8] = []
+    if image !== original { details = FetchLine.details(framesOf: original.facts.frames, in: image.facts) }
     if showing.http || showing.describe {
       guard let known = self.details(of: image, original, showing) else { return nil }
-      details = known
+      details += known
     }
     let ending: [UInt8]
     switch showing.delivery {

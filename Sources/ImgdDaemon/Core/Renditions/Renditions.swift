@@ -57,6 +57,9 @@ final class Renditions {
 
   var figures: DecodingFigures { decoding.figures }
 
+  /// The formats that decoders write here; nil as long as that is unknown.
+  var writable: Set<PictureFormat>? { decoding.writable }
+
   /// The bytes of the pictures of which renditions are being made.
   var heldBytes: Int { waiting.bytes }
 
@@ -198,7 +201,8 @@ final class Renditions {
 
   private func keep(_ picture: MadePicture, _ checksum: BodyChecksum, for work: RenditionWork) {
     if picture.content.takesReserve { pictures.noteEviction(pictures.memory.giveUpPixels()) }
-    let image = work.original.made(picture, checksum, key: work.key, checked: work.checked)
+    let image = work.original.made(
+      picture, checksum, in: work.rendition.layout, key: work.key, checked: work.checked)
     // It may be kept if its original may.
     if work.original.freshness.refusal == nil { made.keep(image, in: work.tiers) }
     end(work, .success(Made(image: image, source: nil)))
@@ -232,7 +236,9 @@ final class Renditions {
 
 extension CachedImage {
   /// The image of what a decoder has made of this picture. A small file gets no descriptor of its own.
-  fileprivate func made(_ made: MadePicture, _ checksum: BodyChecksum, key: CacheKey, checked: UInt64) -> CachedImage {
+  fileprivate func made(
+    _ made: MadePicture, _ checksum: BodyChecksum, in layout: Rendition.Layout, key: CacheKey, checked: UInt64
+  ) -> CachedImage {
     let isSmall = made.format != nil && made.content.count <= Payload.heapLimit
     return derived(
       key: key,
@@ -240,7 +246,9 @@ extension CachedImage {
         isSmall ? made.content.plain : made.content.outsideReserve(),
         facts: ImageFacts(
           format: made.format?.rawValue ?? facts.format, width: made.width, height: made.height, frames: made.frames,
-          orientation: 1), checksum: checksum, isPixels: made.format == nil), checked: checked)
+          orientation: 1), checksum: checksum,
+        description: made.format == nil ? PixelNotes(layout: layout, delays: made.delays).packed : [],
+        isPixels: made.format == nil), checked: checked)
   }
 }
 
@@ -259,8 +267,7 @@ extension JSONWriter {
     case .success(let abilities):
       field("sandbox", abilities.layers.extent)
       formats("decodes", abilities.reads)
-      // Only those that `format` can name: a decoder may write others as well, to resize a picture in its own format.
-      formats("encodes", abilities.writes.filter { OutputFormat(rawValue: $0.name) != nil })
+      formats("encodes", abilities.writes)
       field("library", abilities.library)
     case .failure(let failure):
       field("sandbox", DecoderAbilities.Layers().extent)

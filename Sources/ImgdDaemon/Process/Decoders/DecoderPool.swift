@@ -5,6 +5,7 @@
 // them and gets exactly one answer, whatever becomes of the process.
 
 import ImgdDecode
+import ImgdPicture
 import ImgdProgram
 import ImgdSystem
 
@@ -62,6 +63,8 @@ final class DecoderPool: Decoding {
     asking.append(then)
     advance()
   }
+
+  var writable: Set<PictureFormat>? { abilities?.writes }
 
   var figures: DecodingFigures {
     var figures = counts

@@ -82,6 +82,13 @@ final class PlannedDecoding: Decoding {
     _ = queue.remove(serial: serial)
   }
 
+  /// Called with each order before it is answered; it may say why there is nothing.
+  var onBegin: ((PlannedDecoding, DecodeOrder) -> DecodeFailure?)?
+
+  /// Whether it is known what can be written.
+  var isKnown = true
+  var writable: Set<PictureFormat>? { isKnown ? try? abilities.get().writes : nil }
+
   /// Whether who asks for the abilities is told later.
   var isNew = false
 
@@ -91,7 +98,7 @@ final class PlannedDecoding: Decoding {
   }
 
   private func answer(to order: DecodeOrder) -> DecodeAnswer {
-    if let failure { return .failure(failure) }
+    if let failure = failure ?? onBegin?(self, order) { return .failure(failure) }
     let box = order.rendition.box
     let (width, height) = (box?.width ?? 8, box?.height ?? 4)
     switch order.rendition.output {
@@ -99,7 +106,11 @@ final class PlannedDecoding: Decoding {
       return .description(
         PictureDescription(thumbHash: [1, 2, 3, 4, 5], average: [255, 128, 0, 255]))
     case .pixels:
-      return picture(nil, width, height, [UInt8](repeating: 7, count: width * height * 4))
+      // Of three frames, where all are wanted.
+      let delays = order.rendition.frames == .all ? [40, 50, 60_000] : []
+      let count = width * height * 4 * max(1, delays.count)
+      let source = (try? PictureProbe.recognise(order.picture.bytes.span))?.frames ?? 1
+      return picture(nil, width, height, [UInt8](repeating: 7, count: count), frames: source, delays)
     case .file(let format, let quality):
       let bytes = png(500, seed: UInt64(width * 1_000 + height * 101 + (quality ?? 0)))
       return picture(format ?? order.format, width, height, bytes)
@@ -107,12 +118,15 @@ final class PlannedDecoding: Decoding {
   }
 
   private func picture(
-    _ format: PictureFormat?, _ width: Int, _ height: Int, _ bytes: [UInt8]
+    _ format: PictureFormat?, _ width: Int, _ height: Int, _ bytes: [UInt8], frames: Int = 1,
+    _ delays: [Int] = []
   ) -> DecodeAnswer {
     guard let content = try? Payload(bytes).shareable() else {
       return .failure(DecodeFailure(.crashed, "no memory"))
     }
     return .picture(
-      MadePicture(format: format, width: width, height: height, frames: 1, content: content))
+      MadePicture(
+        format: format, width: width, height: height, frames: frames, delays: delays,
+        content: content))
   }
 }
