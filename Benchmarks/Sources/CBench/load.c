@@ -280,6 +280,7 @@ static int drive(struct run *run, const char *socket) {
 static void report(const struct run *run) {
   run->result->p50_ns = histogram_percentile(&run->histogram, 50);
   run->result->p99_ns = histogram_percentile(&run->histogram, 99);
+  run->result->p999_ns = histogram_percentile(&run->histogram, 99.9);
   run->result->max_ns = run->histogram.max;
 }
 

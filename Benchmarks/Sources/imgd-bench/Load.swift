@@ -65,6 +65,7 @@ struct LoadResult {
   let loadShare: Double
   let p50: Double
   let p99: Double
+  let p999: Double
   let worst: Double
 
   fileprivate init(_ result: bench_result) {
@@ -75,6 +76,7 @@ struct LoadResult {
     loadShare = Double(result.busy_ns) / Double(max(result.elapsed_ns, 1))
     p50 = Double(result.p50_ns) / 1e9
     p99 = Double(result.p99_ns) / 1e9
+    p999 = Double(result.p999_ns) / 1e9
     worst = Double(result.max_ns) / 1e9
   }
 

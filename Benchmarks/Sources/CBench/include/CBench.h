@@ -36,7 +36,7 @@ struct bench_result {
   uint64_t descriptors;
   uint64_t elapsed_ns;   // from the first request to the last reply
   uint64_t busy_ns;      // processor time of the load itself
-  uint64_t p50_ns, p99_ns, max_ns;
+  uint64_t p50_ns, p99_ns, p999_ns, max_ns;
 };
 
 // Runs a load against a Unix socket; 0, or -1 and errno (ETIMEDOUT: no reply for too long).

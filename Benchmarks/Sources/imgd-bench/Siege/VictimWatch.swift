@@ -45,23 +45,24 @@ struct Watch {
 struct Waits {
   let p50: Double
   let p99: Double
+  let p999: Double
   let worst: Double
   let replies: Int
   let failures: Int
 
   init(_ result: LoadResult) {
-    (p50, p99, worst) = (result.p50, result.p99, result.worst)
+    (p50, p99, p999, worst) = (result.p50, result.p99, result.p999, result.worst)
     (replies, failures) = (result.replies, result.failures)
   }
 
   init?(_ line: Substring) {
     let words = line.split(separator: " ")
-    guard words.count == 5, let p50 = Double(words[0]), let p99 = Double(words[1]),
-      let worst = Double(words[2]), let replies = Int(words[3]), let failures = Int(words[4])
+    guard words.count == 6, let p50 = Double(words[0]), let p99 = Double(words[1]), let p999 = Double(words[2]),
+      let worst = Double(words[3]), let replies = Int(words[4]), let failures = Int(words[5])
     else { return nil }
-    (self.p50, self.p99, self.worst) = (p50, p99, worst)
+    (self.p50, self.p99, self.p999, self.worst) = (p50, p99, p999, worst)
     (self.replies, self.failures) = (replies, failures)
   }
 
-  var line: String { "\(p50) \(p99) \(worst) \(replies) \(failures)" }
+  var line: String { "\(p50) \(p99) \(p999) \(worst) \(replies) \(failures)" }
 }
