@@ -25,7 +25,7 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
         description: body.description), freshUntil: storedAt, checked: checked, lastAccess: storedAt,
       storedAt: storedAt, freshness: answer.freshness, facts: body.facts, payload: isInside ? nil : payload,
       digest: key.digest ?? KeyDigest(high: 0, low: 0), checksum: body.checksum, serial: serial,
-      storedAtWall: moment.wall, urlCount: UInt16(key.url.text.utf8.count),
+      storedAtWall: moment.wall, awayCount: body.awayCount, urlCount: UInt16(key.url.text.utf8.count),
       headerCount: UInt16(response.headers.kept.count), bodyCount: isInside ? UInt16(payload.count) : 0,
       status: UInt16(clamping: response.status), isTimeDoubtful: moment.isDoubtful, isPixels: body.isPixels,
       isFromPublicAddress: answer.isFromPublicAddress, isPurged: isPurged)
@@ -50,9 +50,8 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
     var answer = answer
     answer.isFromPublicAddress = isFromPublicAddress
     let renewed = Self.make(
-      key: renewedKey ?? key, body: ImageBody(payload, facts: facts, checksum: checksum, description: description),
-      answer: answer, tags: EntryTags.union(tags, more), serial: serial, isPurged: isPurged, checked: checked,
-      stored: moment)
+      key: renewedKey ?? key, body: body, answer: answer, tags: EntryTags.union(tags, more), serial: serial,
+      isPurged: isPurged, checked: checked, stored: moment)
     if renewed.key == key { renewed.file = file }
     return renewed
   }
@@ -62,10 +61,12 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
   ///
   /// `checked` is the last purge that this picture had been compared with when the making began.
   package func derived(key: CacheKey, body: ImageBody, checked: UInt64) -> CachedImage {
-    Self.make(
+    let form = Self.make(
       key: key, body: body, answer: ImageAnswer(response, freshness: freshness, vary: vary.withoutPlace), tags: tags,
       serial: serial, isPurged: isPurged, checked: checked,
       stored: StoredMoment(storedAt, wall: storedAtWall, isDoubtful: header.isTimeDoubtful))
+    if let digest { form.formBase = digest.formBase }
+    return form
   }
 
   // MARK: What it is
@@ -127,6 +128,12 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
     let extras = header.extras ?? ImageExtras()
     change(extras)
     header.extras = extras
+  }
+
+  /// The base that the forms of one picture share, for one of them; zero for any other image.
+  var formBase: UInt32 {
+    get { header.extras?.formBase ?? 0 }
+    set { changeExtras { $0.formBase = newValue } }
   }
 
   /// The number of its file in the index, for an image that an earlier process has left; 0 without a file.
@@ -295,8 +302,18 @@ extension CachedImage {
 
   // MARK: The picture
 
-  /// How many bytes the picture has.
-  package var byteCount: Int { header.payload?.count ?? Int(header.bodyCount) }
+  /// How many bytes the picture has, here or not.
+  package var byteCount: Int { header.payload?.count ?? (hasBody ? Int(header.bodyCount) : Int(header.awayCount)) }
+
+  /// Whether its bytes are here: those of a picture may have gone before its forms.
+  package var hasBody: Bool { header.awayCount == 0 }
+
+  private var body: ImageBody {
+    guard hasBody else {
+      return ImageBody(away: byteCount, facts: facts, checksum: checksum, description: description)
+    }
+    return ImageBody(payload, facts: facts, checksum: checksum, description: description)
+  }
 
   /// Lends the picture's bytes for the duration of the call.
   package func withBytes<R, E: Error>(_ body: (Span<UInt8>) throws(E) -> R) throws(E) -> R {

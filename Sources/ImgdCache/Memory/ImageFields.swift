@@ -25,6 +25,8 @@ package struct ImageFields {
   let serial: UInt64
   let storedAtWall: Int64
   var formerFile: UInt32 = 0
+  /// How many bytes the picture has that are not here; zero when they are.
+  let awayCount: UInt32
 
   /// How many bytes lie behind the fields: those of the URL, of the header fields, and of the picture.
   let urlCount: UInt16
@@ -52,6 +54,8 @@ final class ImageExtras {
   var lentEnding: [UInt8]?
   var encodedResponse: [UInt8]?
   var forms: [MadeForm] = []
+  /// The base that the forms of one picture share, for one of them; zero for any other image.
+  var formBase: UInt32 = 0
 
   init() { (distinction, vary, tags, redirectTarget, description) = (nil, .none, [], nil, []) }
 
@@ -120,6 +124,8 @@ package struct ImageBody {
   package let description: [UInt8]
   /// Whether the bytes are those of a decoded picture.
   package let isPixels: Bool
+  /// How many bytes the picture has if they are not here.
+  let awayCount: UInt32
 
   /// Computes the checksum over all the bytes if none is given.
   package init(
@@ -131,6 +137,17 @@ package struct ImageBody {
     self.checksum = checksum ?? BodyChecksum(of: payload)
     self.description = description
     self.isPixels = isPixels
+    awayCount = 0
+  }
+
+  /// The body of a picture whose bytes are not here.
+  init(away count: Int, facts: ImageFacts, checksum: BodyChecksum, description: [UInt8]) {
+    payload = Payload([])
+    self.facts = facts
+    self.checksum = checksum
+    self.description = description
+    isPixels = false
+    awayCount = UInt32(clamping: count)
   }
 }
 

@@ -195,6 +195,7 @@ package final class MemoryTier {
 
   private func refusal(of image: CachedImage) -> StoreRefusal? {
     if let refusal = image.freshness.refusal { return refusal }
+    if !image.hasBody { return .notAPicture }
     if image.byteCount > 0, image.facts.width < 1 || image.facts.height < 1 { return .notAPicture }
     let cost = image.cost
     let most = min(limits.maxEntry, limits.preferred, ImageTable.mostCharged)

@@ -155,7 +155,7 @@ final class InspectCommands {
   ) {
     guard query.describe else { return then(nil) }
     let describe = { [self] (image: CachedImage?) in
-      guard let image else { return then(nil) }
+      guard let image, image.hasBody || !image.description.isEmpty else { return then(nil) }
       find(placeholderOf: image, query, for: client, then: then)
     }
     pictures.disk.fetch(key, countsAsUse: false, then: describe).passOn(to: describe)
@@ -214,7 +214,7 @@ final class InspectCommands {
     line.entry(
       entry.facts, bytes: entry.bytes, age: entry.age, freshFor: entry.freshFor, storedAt: entry.storedAt,
       tags: entry.tags)
-    line.field("path", entry.path)
+    if entry.hasBody { line.field("path", entry.path) } else { line.field("body", false) }
   }
 
   private func describe(_ image: CachedImage, in line: inout JSONWriter) {

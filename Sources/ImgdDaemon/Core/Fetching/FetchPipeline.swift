@@ -43,6 +43,7 @@ final class FetchPipeline: FetchPart {
     switch step {
     case .findMade: return findMade(for: job)
     case .find: return find(for: job)
+    case .findForm(let found): return findForm(of: found, for: job)
     case .recall(let missesMemory):
       if missesMemory { pictures.memory.noteMiss() }
       return .recalled(recall(for: job))
@@ -73,11 +74,21 @@ final class FetchPipeline: FetchPart {
   }
 
   private func findMade(for job: FetchJob) -> FetchMachine.Event? {
-    guard let rendition = job.rendition else { return .made(nil) }
-    let look = MadeLook(
-      rendition: rendition, key: job.mergeKey, mode: job.mode, rules: FreshnessRules(settings.http),
-      describes: job.request.describe, keepsInMemory: job.request.keepsInMemory)
+    guard let look = lookForMade(of: job) else { return .made(nil) }
     return event(of: job, { .made($0) }, look: { made.find(look, then: $0) })
+  }
+
+  private func findForm(of found: DeliveredImage, for job: FetchJob) -> FetchMachine.Event? {
+    guard let look = lookForMade(of: job) else { return .formed(nil) }
+    return event(of: job, { .formed($0) }, look: { made.find(look, of: found, then: $0) })
+  }
+
+  private func lookForMade(of job: FetchJob) -> MadeLook? {
+    job.rendition.map {
+      MadeLook(
+        rendition: $0, key: job.mergeKey, mode: job.mode, rules: FreshnessRules(settings.http),
+        describes: job.request.describe, tiers: job.request.tiers)
+    }
   }
 
   private func find(for job: FetchJob) -> FetchMachine.Event? {

@@ -165,10 +165,12 @@ struct PictureWish {
   /// The tiers of this machine in which the picture is wanted.
   let tiers: Set<Tier>
   let keepsInFleet: Bool
+  /// Whether a confirmation is of no use to it when the bytes of what is stored have gone.
+  let needsBody: Bool
 
   init(
     _ request: FetchRequest, _ mode: CacheMode, by claimant: Claimant, allowance: Allowance, isRefresh: Bool,
-    isRedirected: Bool
+    isRedirected: Bool, needsBody: Bool
   ) {
     self.mode = mode
     self.isRefresh = isRefresh
@@ -180,6 +182,7 @@ struct PictureWish {
     ttl = request.ttl
     tiers = request.tiers
     keepsInFleet = request.keepsInFleet
+    self.needsBody = needsBody
   }
 
   var isForKeeping: Bool { !tiers.isEmpty || keepsInFleet }

@@ -227,6 +227,8 @@ final class PictureTiers {
   func keep(_ image: CachedImage, wanted: Set<Tier>, in tiers: Set<Tier>) {
     let tiers = tiers.filter { purges.verdict(on: image, in: $0.scope) != .purged }
     let mayBeKept = image.freshness.refusal == nil
+    // Facts without bytes are on disk already, whoever has them confirmed.
+    let wanted = image.hasBody ? wanted : [.disk]
     guard variants.admit(image, isKept: mayBeKept && !wanted.isDisjoint(with: tiers), in: tiers) else { return }
     if tiers.contains(.memory) {
       if mayBeKept, wanted.contains(.memory) { keepInMemory(image) } else { _ = memory.remove(image.key) }
@@ -237,6 +239,7 @@ final class PictureTiers {
   }
 
   private func keepInMemory(_ image: CachedImage) {
+    guard image.hasBody else { return }
     switch memory.add(image, at: loop.now) {
     case .stored(let evicted):
       hub.stored(image, bytes: image.byteCount, tier: .memory)
@@ -261,6 +264,8 @@ final class PictureTiers {
   /// A picture that its origin has confirmed keeps its file.
   private func keepOnDisk(_ image: CachedImage) {
     if disk.holds(image) { return disk.renew(image) }
+    // Another answer has come in its place, with bytes.
+    guard image.hasBody else { return }
     if let refusal = disk.add(image), refusal != .purged { disk.remove(image.key) }
   }
 

@@ -23,9 +23,28 @@ final class MadePictures {
       return .now(original.delivered(image, from: .memory))
     }
     guard !look.rendition.isPixels else { return .now(nil) }
-    let tiers: Set<Tier> = look.keepsInMemory ? [.memory] : []
     let delivered = { (image: CachedImage?) in image.map { original.delivered($0, from: .disk) } }
-    return onDisk(key, keepingIn: tiers, countsAsUse: look.mode.counts) { then(delivered($0)) }.map(delivered)
+    return onDisk(key, keepingIn: look.tiers, countsAsUse: look.mode.counts) { then(delivered($0)) }.map(delivered)
+  }
+
+  /// Looks for a rendition of a picture whose bytes have gone, whether or not it may be shown now.
+  func find(_ look: MadeLook, of found: DeliveredImage, then: @escaping (DeliveredImage?) -> Void) -> Look<
+    DeliveredImage?
+  > {
+    let image = found.image
+    let description = PictureDescription(packed: image.description)
+    guard look.rendition.isNeeded(for: image.facts), !look.describes || description != nil else { return .now(nil) }
+    let formed = { (form: CachedImage, source: DeliveredImage.Source) in
+      var delivered = found
+      delivered.form = DeliveredImage.Form(image: form, source: source)
+      if look.describes { delivered.placeholder = description.map { .description($0) } }
+      return delivered
+    }
+    let key = image.key.made(of: image.checksum, form: look.rendition.form)
+    if let form = inMemory(key, countsAsUse: look.mode.counts) { return .now(formed(form, .memory)) }
+    guard !look.rendition.isPixels else { return .now(nil) }
+    let onDisk = { (form: CachedImage?) in form.map { formed($0, .disk) } }
+    return self.onDisk(key, keepingIn: look.tiers, countsAsUse: look.mode.counts) { then(onDisk($0)) }.map(onDisk)
   }
 
   /// A picture that the request may be shown without asking its origin, as far as that is known at once.
@@ -96,7 +115,7 @@ struct MadeLook {
   let mode: CacheMode
   let rules: FreshnessRules
   let describes: Bool
-  let keepsInMemory: Bool
+  let tiers: Set<Tier>
 }
 
 extension Rendition {
