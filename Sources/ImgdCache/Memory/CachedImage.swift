@@ -56,6 +56,19 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
     return renewed
   }
 
+  /// The same entry without its bytes, for as long as forms of it are here.
+  func withoutBody() -> CachedImage {
+    let facts = Self.make(
+      key: key, body: ImageBody(away: byteCount, facts: facts, checksum: checksum, description: description),
+      answer: ImageAnswer(response, freshness: freshness, vary: vary, isFromPublicAddress: isFromPublicAddress),
+      tags: tags, serial: serial, isPurged: isPurged, checked: checked,
+      stored: StoredMoment(storedAt, wall: storedAtWall, isDoubtful: header.isTimeDoubtful))
+    (facts.forms, facts.file, facts.formerFile) = (forms, file, formerFile)
+    facts.lastAccess = lastAccess
+    if isStale { facts.markStale() }
+    return facts
+  }
+
   /// What was made of the picture's bytes: another picture under another key, with the answer, the age and
   /// the tags of this one. Nobody asks for the checksum of pixels.
   ///
@@ -170,6 +183,15 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
     get { header.isLent }
     set { header.isLent = newValue }
   }
+
+  /// Whether its bytes go before anything else in its tier.
+  var isSource: Bool {
+    get { header.isSource }
+    set { header.isSource = newValue }
+  }
+
+  /// Whether letting its bytes go makes room: few bytes lie in the same piece of memory as its fields.
+  var canLoseBody: Bool { header.payload != nil && !isPixels }
 
   /// Whether a soft purge has marked it: then its origin has to confirm it before it is shown again.
   package var isStale: Bool { header.isStale }

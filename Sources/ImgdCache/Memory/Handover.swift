@@ -121,7 +121,8 @@ struct HandoverDraft: ~Copyable {
   }
 
   mutating func add(_ image: CachedImage, at now: Instant, wall: Int64) throws(SystemFailure) {
-    guard image.scope == nil, case let costInIndex = image.cost - image.payload.cost, costInIndex <= limits.indexBytes,
+    guard image.scope == nil, image.hasBody, case let costInIndex = image.cost - image.payload.cost,
+      costInIndex <= limits.indexBytes,
       packs(image.payload) || lends(image.payload), let record = StoredRecord(image, wall: wall, at: now),
       let encoded = RecordCodec.encode(record.sane), let body = try takeBody(image.payload)
     else { return }

@@ -41,6 +41,8 @@ package struct ImageFields {
   var isPurged: Bool
   var isLent = false
   var isStale = false
+  /// Whether its bytes go before anything else in its tier.
+  var isSource = false
 }
 
 /// The parts that few images have: those of the key other than the URL, tags, a description, the headers that

@@ -299,21 +299,40 @@ extension FetchMachineTests {
     return found
   }
 
+  private func formedEvent(_ record: CachedImage, _ source: DeliveredImage.Source = .disk)
+    -> FetchMachine.Event
+  { .formed(formed(record, source), of: DeliveredImage(image: record, source: source)) }
+
+  private func formlessEvent(_ record: CachedImage, _ source: DeliveredImage.Source = .disk)
+    -> FetchMachine.Event
+  { .formed(nil, of: DeliveredImage(image: record, source: source)) }
+
+  @Test("what memory has without bytes or form may be whole on disk")
+  func elsewhere() throws {
+    let record = record(try stored())
+    var course = try Course()
+    #expect(course.step(found(record)) == "findForm")
+    #expect(course.step(formlessEvent(record, .memory)) == "findBytes")
+    #expect(course.step(found(try stored(), in: .disk)) == "show")
+    #expect(course.step(found(record, in: .disk)) == "findForm")
+    #expect(course.step(formlessEvent(record)) == "recall")
+  }
+
   @Test("without its bytes, the form is looked for before anything is decided")
   func bodiless() throws {
     let record = record(try stored())
     var course = try Course()
     #expect(course.step(found(record, in: .disk)) == "findForm")
-    #expect(course.step(.formed(formed(record))) == "show")
+    #expect(course.step(formedEvent(record)) == "show")
     course.now = late
     #expect(course.step(found(record, in: .disk)) == "findForm")
-    #expect(course.step(.formed(formed(record))) == "recall")
+    #expect(course.step(formedEvent(record)) == "recall")
     #expect(course.machine.offered === record)
     #expect(course.step(.recalled(nil)) == "askFleet")
     #expect(course.step(.fleet(.nothing(nil))) == "download")
     let confirmed = DeliveredImage(image: record, source: .revalidated)
     #expect(course.step(.settled(.ended(.image(confirmed)))) == "findForm")
-    #expect(course.step(.formed(formed(record, .revalidated))) == "end")
+    #expect(course.step(formedEvent(record, .revalidated)) == "end")
   }
 
   @Test("without the form, it is as if nothing were stored, before a confirmation and after it")
@@ -322,17 +341,17 @@ extension FetchMachineTests {
     var course = try Course()
     course.now = late
     #expect(course.step(found(record, in: .disk)) == "findForm")
-    #expect(course.step(.formed(nil)) == "recall")
+    #expect(course.step(formlessEvent(record)) == "recall")
     #expect(course.machine.offered == nil && course.machine.isMiss)
     _ = course.step(found(record, in: .disk))
-    _ = course.step(.formed(formed(record)))
+    _ = course.step(formedEvent(record))
     let confirmed = DeliveredImage(image: record, source: .revalidated)
     #expect(course.step(.settled(.ended(.image(confirmed)))) == "findForm")
-    #expect(course.step(.formed(nil)) == "recall")
+    #expect(course.step(formlessEvent(record)) == "recall")
     #expect(course.machine.offered == nil)
     var stored = try Course(.onlyIfCached)
     #expect(stored.step(found(record, in: .disk)) == "findForm")
-    #expect(stored.step(.formed(nil)) == "askFleet")
+    #expect(stored.step(formlessEvent(record)) == "askFleet")
   }
 
   @Test("nobody waits for the form of what the daemon itself has had confirmed")
@@ -351,6 +370,7 @@ extension FetchMachine.Step {
     case .findMade: "findMade"
     case .find: "find"
     case .findForm: "findForm"
+    case .findBytes: "findBytes"
     case .show(_, let confirmsLater): confirmsLater ? "show, confirm" : "show"
     case .showOfFleet(_, let confirmsLater):
       confirmsLater ? "show of the fleet, confirm" : "show of the fleet"

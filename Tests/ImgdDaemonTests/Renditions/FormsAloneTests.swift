@@ -285,4 +285,86 @@ struct FormsAloneTests {
     _ = try ask(Self.thumbnail, of: stage)
     try shed(stage, forms: 1)
   }
+
+  // MARK: Memory
+
+  /// A daemon without a disk whose memory has no room for the bytes of its pictures.
+  private func narrow(_ count: Int) throws -> CoreStage {
+    let stage = try CoreStage("Disk.Enabled=no", "Memory.Capacity=300K", "Memory.Preferred=100%")
+    for number in 0..<count {
+      stage.origin.plan(
+        "/\(number)",
+        .conditional(png(50_000, seed: UInt64(number)), tag: "\"\(number)\"", headers: Self.hour))
+      #expect(try thumbnail(number, of: stage)["source"]?.string == "network")
+    }
+    return stage
+  }
+
+  private func thumbnail(_ number: Int, _ further: String = "", of stage: CoreStage) throws
+    -> JSONValue
+  {
+    try stage.client.ask(
+      #"{"cmd":"fetch","url":"\#(stage.origin.url("/\(number)"))","deliver":"inline",\#(Self.thumbnail)\#(further)}"#
+    )
+  }
+
+  @Test func `bytes go first in memory, and forms stay there`() throws {
+    let stage = try narrow(20)
+    for number in 0..<20 {
+      let line = try thumbnail(number, of: stage)
+      #expect(line["source"]?.string == "memory" && line["bytes"]?.integer == 500)
+    }
+    #expect(stage.origin.requests.count == 20 && stage.decoding.orders.count == 20)
+    #expect(try stage.stats("memory", "entries") == 40)
+    try stage.play(
+      #"""
+      > {"cmd":"query","url":"ORIGIN/0"}
+      < {"ok":true,"tier":"memory","bytes":50000,"body":false}
+      """#)
+    let whole = try stage.client.ask(
+      #"{"cmd":"fetch","url":"\#(stage.origin.url("/0"))","cache":"only-if-cached"}"#)
+    #expect(whole.outcome == "not_cached")
+  }
+
+  @Test func `what memory has without bytes is confirmed, downloaded and purged as on disk`() throws {
+    let stage = try narrow(20)
+    stage.pass(.seconds(3_601))
+    for number in 0..<10 {
+      #expect(try thumbnail(number, of: stage)["source"]?.string == "revalidated")
+      #expect(try thumbnail(number, of: stage)["source"]?.string == "memory")
+    }
+    #expect(stage.origin.requests.count == 30 && stage.decoding.orders.count == 20)
+    try stage.play(
+      #"""
+      > {"cmd":"fetch","id":1,"url":"ORIGIN/0","deliver":"none"}
+      < {"id":1,"ok":true,"source":"network","bytes":50000}
+      > {"cmd":"fetch","id":2,"url":"ORIGIN/0","deliver":"none"}
+      < {"id":2,"ok":true,"source":"memory","bytes":50000}
+      """#)
+    #expect(stage.origin.requests("/0").last?.header("if-none-match") == nil)
+    #expect(try thumbnail(0, of: stage)["source"]?.string == "memory")
+    _ = try stage.client.ask(#"{"cmd":"purge","prefix":"\#(stage.origin.url("/"))"}"#)
+    #expect(try stage.stats("memory", "entries") == 0)
+  }
+
+  @Test func `bytes that went from memory are on disk`() throws {
+    let stage = try CoreStage("Memory.Capacity=300K", "Memory.Preferred=100%")
+    for number in 0..<10 {
+      stage.origin.plan("/\(number)", .picture(png(50_000, seed: UInt64(number)), headers: Self.hour))
+      _ = try thumbnail(number, of: stage)
+    }
+    try stage.play(
+      #"""
+      > {"cmd":"query","url":"ORIGIN/0"}
+      < {"ok":true,"tier":"disk","path":"…"}
+      > {"cmd":"fetch","id":1,"url":"ORIGIN/0","deliver":"none"}
+      < {"id":1,"ok":true,"source":"disk","bytes":50000}
+      """#)
+    for form in [Self.other, #""http":true"#] {
+      let line = try stage.client.ask(
+        #"{"cmd":"fetch","url":"\#(stage.origin.url("/1"))",\#(form)}"#)
+      #expect(line["ok"] == true)
+    }
+    #expect(stage.origin.requests.count == 10)
+  }
 }

@@ -112,13 +112,18 @@ final class InspectCommands {
     for key: CacheKey, _ query: QueryRequest, for client: ReplyPlace,
     _ answer: @escaping (_ tier: String, Placeholder?, _ write: (inout JSONWriter) -> Void) -> Void
   ) {
-    if let image = pictures.memory.peek(key) {
+    let held = pictures.memory.peek(key)
+    if let image = held, image.hasBody {
       return find(placeholderOf: image, query, for: client) { [self] placeholder in
         answer(Tier.memory.rawValue, placeholder) { describe(image, in: &$0) }
       }
     }
     pictures.disk.look(for: key) { [self] entry in
-      guard let entry else { return answer("none", nil) { _ in } }
+      guard let entry else {
+        guard let held else { return answer("none", nil) { _ in } }
+        let placeholder = query.describe ? PictureDescription(packed: held.description) : nil
+        return answer(Tier.memory.rawValue, placeholder.map { .description($0) }) { describe(held, in: &$0) }
+      }
       find(placeholderOf: key, query, for: client) { [self] placeholder in
         answer(Tier.disk.rawValue, placeholder) { describe(entry, in: &$0) }
       }
@@ -221,6 +226,7 @@ final class InspectCommands {
     line.entry(
       image.facts, bytes: image.byteCount, age: image.age(at: loop.now), freshFor: image.freshFor(at: loop.now),
       storedAt: image.storedAtWall, tags: image.tags)
+    if !image.hasBody { line.field("body", false) }
   }
 }
 

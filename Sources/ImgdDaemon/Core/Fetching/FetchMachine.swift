@@ -9,7 +9,7 @@
 //             not wanted else  askFleet
 //             otherwise        recall
 //   formed    a form           as found; end, where the origin has just confirmed it
-//             nothing          as found nothing
+//             nothing          findBytes, where memory alone was asked; else as found nothing
 //   recalled  an answer        give, and confirm afterwards what is stale
 //             an unknown name  end
 //             nothing          askFleet; end, where only what is stored is wanted
@@ -40,7 +40,7 @@ struct FetchMachine {
     /// The picture in memory or on disk.
     case found(DeliveredImage?)
     /// The same with the form that is wanted, after a look for it; nil without one.
-    case formed(DeliveredImage?)
+    case formed(DeliveredImage?, of: DeliveredImage)
     case recalled(RecalledAnswer?)
     /// An answer was chosen, and counted.
     case given(CachedImage)
@@ -53,6 +53,8 @@ struct FetchMachine {
     case find
     /// Looks for the form that is wanted of a picture whose bytes have gone.
     case findForm(of: DeliveredImage)
+    /// Looks on disk for such a picture that memory has.
+    case findBytes(of: CachedImage)
     case show(DeliveredImage, confirmsLater: Bool)
     case showOfFleet(FleetFound, confirmsLater: Bool)
     /// Looks among the answers without a picture; `missesMemory` says that a picture in memory was of no use.
@@ -103,8 +105,9 @@ struct FetchMachine {
     case .made(let made?): .show(made, confirmsLater: false)
     case .made(nil): .find
     case .found(let found?) where !found.image.hasBody: .findForm(of: found)
-    case .formed(let found?) where found.source == .revalidated: .end(.image(found))
-    case .found(let found), .formed(let found): judge(found, circumstances)
+    case .formed(let found?, _) where found.source == .revalidated: .end(.image(found))
+    case .formed(nil, let found) where found.source == .memory: .findBytes(of: found.image)
+    case .found(let found), .formed(let found, _): judge(found, circumstances)
     case .recalled(let answer): judge(answer, circumstances)
     case .given(let answer): follow(answer, circumstances)
     case .fleet(let finding): judge(finding, circumstances)

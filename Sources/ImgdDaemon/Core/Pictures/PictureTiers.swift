@@ -145,6 +145,17 @@ final class PictureTiers {
     return disk.fetch(key.key, countsAsUse: counts) { then(sighting($0)) }.map(sighting)
   }
 
+  /// Looks on disk for the bytes of a picture that memory has without them; what is found there may have none either.
+  func findBytes(
+    of image: CachedImage, for key: MergeKey, keeping: Bool, counts: Bool, then: @escaping (DeliveredImage?) -> Void
+  ) -> Look<DeliveredImage?> {
+    let risen = { [unowned self] (found: CachedImage?) -> DeliveredImage? in
+      guard let found, found.hasBody else { return found.map { DeliveredImage(image: $0, source: .disk) } }
+      return rise(.onDisk(found), for: key, keeping: keeping)
+    }
+    return disk.fetch(image.key, countsAsUse: counts) { then(risen($0)) }.map(risen)
+  }
+
   /// Takes a picture from disk into memory, unless it, or a newer one, has got there in the meantime.
   func rise(_ sighting: Sighting?, for key: MergeKey, keeping: Bool) -> DeliveredImage? {
     if case .inMemory(let image) = sighting { return DeliveredImage(image: image, source: .memory) }
@@ -157,7 +168,7 @@ final class PictureTiers {
   /// The picture, or a newer one in its place, that has got into memory since it was looked for.
   private func risen(_ sighting: Sighting?, for key: MergeKey) -> CachedImage? {
     guard let image = sighting?.image else { return inMemory(key) }
-    guard let risen = memory.peek(image.key), key.admits(risen) else { return nil }
+    guard let risen = memory.peek(image.key), risen.hasBody || !image.hasBody, key.admits(risen) else { return nil }
     return risen
   }
 
@@ -227,8 +238,8 @@ final class PictureTiers {
   func keep(_ image: CachedImage, wanted: Set<Tier>, in tiers: Set<Tier>) {
     let tiers = tiers.filter { purges.verdict(on: image, in: $0.scope) != .purged }
     let mayBeKept = image.freshness.refusal == nil
-    // Facts without bytes are on disk already, whoever has them confirmed.
-    let wanted = image.hasBody ? wanted : [.disk]
+    // Facts without bytes are where they are already, whoever has them confirmed.
+    let wanted = image.hasBody ? wanted : [.memory, .disk]
     guard variants.admit(image, isKept: mayBeKept && !wanted.isDisjoint(with: tiers), in: tiers) else { return }
     if tiers.contains(.memory) {
       if mayBeKept, wanted.contains(.memory) { keepInMemory(image) } else { _ = memory.remove(image.key) }
@@ -239,10 +250,9 @@ final class PictureTiers {
   }
 
   private func keepInMemory(_ image: CachedImage) {
-    guard image.hasBody else { return }
     switch memory.add(image, at: loop.now) {
     case .stored(let evicted):
-      hub.stored(image, bytes: image.byteCount, tier: .memory)
+      if image.hasBody { hub.stored(image, bytes: image.byteCount, tier: .memory) }
       noteEviction(evicted)
     case .refused(.purged): break
     case .refused: if memory.peek(image.key)?.serial ?? .max < image.serial { _ = memory.remove(image.key) }

@@ -19,7 +19,10 @@ final class MadePictures {
     guard let original = original(of: look), look.rendition.isNeeded(for: original.facts) else { return .now(nil) }
     let key = original.key.made(of: original.checksum, form: look.rendition.form)
     if let image = inMemory(key, countsAsUse: look.mode.counts) {
-      if let picture = original.picture { pictures.keepPlace(of: image, as: look.rendition.form, with: picture) }
+      if let picture = original.picture {
+        if !picture.hasBody { pictures.memory.touch(picture, at: loop.now) }
+        pictures.keepPlace(of: image, as: look.rendition.form, with: picture)
+      }
       return .now(original.delivered(image, from: .memory))
     }
     guard !look.rendition.isPixels else { return .now(nil) }
@@ -90,6 +93,12 @@ final class MadePictures {
   func keep(_ image: CachedImage, in tiers: Set<Tier>) {
     let tiers = image.isPixels ? tiers.subtracting([.disk]) : tiers
     pictures.keep(image, wanted: tiers, in: tiers)
+  }
+
+  /// Keeps a rendition that was made of a picture; in memory it is found with that.
+  func keep(_ image: CachedImage, as form: String, of original: CachedImage, in tiers: Set<Tier>) {
+    keep(image, in: tiers)
+    if tiers.contains(.memory) { pictures.keepPlace(of: image, as: form, with: original) }
   }
 }
 

@@ -193,7 +193,9 @@ final class Renditions {
     if picture.content.takesReserve { pictures.noteEviction(pictures.memory.giveUpPixels()) }
     let image = work.original.made(picture, checksum, key: work.key, checked: work.checked)
     // It may be kept if its original may.
-    if work.original.freshness.refusal == nil { made.keep(image, in: work.tiers) }
+    if work.original.freshness.refusal == nil {
+      made.keep(image, as: work.rendition.form, of: work.original, in: work.tiers)
+    }
     end(work, .success(DeliveredImage.Form(image: image, source: nil)))
   }
 
