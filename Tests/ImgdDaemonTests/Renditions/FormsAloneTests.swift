@@ -259,6 +259,20 @@ struct FormsAloneTests {
     #expect(try stage.stats("disk", "records") == 0)
   }
 
+  @Test func `facts that are confirmed without bytes are not given to the fleet`() throws {
+    let fleet = PlannedFleet()
+    let stage = try CoreStage(in: fleet, "Disk.TrimTo=100%")
+    fleet.open()
+    stage.settle()
+    stage.origin.plan("/a", .conditional(png(20_000), tag: "\"1\"", headers: Self.hour))
+    _ = try ask(Self.thumbnail, of: stage)
+    try shed(stage, forms: 1)
+    stage.pass(.seconds(3_601))
+    #expect(try ask(Self.thumbnail, of: stage)["source"]?.string == "revalidated")
+    #expect(fleet.stores.count == 1)
+    #expect(fleet.words.last?.hasPrefix("release") == true)
+  }
+
   // MARK: What is said of it
 
   @Test func `query and entries say that there are no bytes`() throws {
