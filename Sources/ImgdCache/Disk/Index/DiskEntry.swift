@@ -17,7 +17,12 @@ package struct DiskEntry: Sendable, Equatable {
   package var lastAccess: UInt32
   /// Zero when the origin has to be asked before every use.
   package var freshUntil: UInt32
-  private(set) var flags: EntryFlags
+  /// Whether everything that a plain answer says of the picture is known here (`RecordFlags.plain`).
+  private(set) var isPlain: Bool
+  /// Whether it is a form of a picture, under the base of that picture (`KeyDigest.formBase`).
+  let isForm: Bool
+  /// Whether there is a file: the bytes of a picture may have gone before its forms.
+  package private(set) var hasBody: Bool
   /// A number that all entries share whose answers are to one name and depend on the request, or that are forms of one
   /// picture; zero for one that is found under its own key alone.
   var base: UInt32
@@ -42,12 +47,12 @@ package struct DiskEntry: Sendable, Equatable {
   /// What is charged for facts alone: more than their rows in the index file and their entry take.
   static let chargeForFacts = 1_024
 
-  /// Whether everything that a plain answer says of the picture is known here (`RecordFlags.plain`).
-  var isPlain: Bool { flags.contains(.plain) }
-  /// Whether it is a form of a picture, under the base of that picture (`KeyDigest.formBase`).
-  var isForm: Bool { flags.contains(.form) }
-  /// Whether there is a file: the bytes of a picture may have gone before its forms.
-  package var hasBody: Bool { !flags.contains(.away) }
+  var flags: EntryFlags {
+    var flags: EntryFlags = isPlain ? .plain : []
+    if isForm { flags.insert(.form) }
+    if !hasBody { flags.insert(.away) }
+    return flags
+  }
 
   init(
     number: UInt32, digest: KeyDigest, bytes: UInt32, allocated: Int, facts: ImageFacts, modified: UInt32,
@@ -63,7 +68,9 @@ package struct DiskEntry: Sendable, Equatable {
     self.storedAt = storedAt
     self.lastAccess = lastAccess
     self.freshUntil = freshUntil
-    self.flags = flags
+    isPlain = flags.contains(.plain)
+    isForm = flags.contains(.form)
+    hasBody = !flags.contains(.away)
     self.base = base
   }
 
@@ -82,12 +89,12 @@ package struct DiskEntry: Sendable, Equatable {
     storedAt = UInt32(clamping: record.storedAt)
     freshUntil = UInt32(clamping: record.freshUntil)
     modified = record.modified
-    flags = EntryFlags(record.flags, isAway: !hasBody)
+    isPlain = record.flags.contains(.plain)
   }
 
   /// Notes that the bytes go.
   mutating func shed() {
-    flags.insert(.away)
+    hasBody = false
     blocks = UInt32(Self.chargeForFacts / 512)
     (verifiedIn, stamp) = (0, 0)
   }
@@ -117,7 +124,7 @@ package struct DiskEntry: Sendable, Equatable {
   }
 }
 
-/// The yes-or-no properties of an entry.
+/// The yes-or-no properties of an entry, as the index file has them.
 struct EntryFlags: OptionSet, Sendable, Equatable {
   let rawValue: UInt8
 

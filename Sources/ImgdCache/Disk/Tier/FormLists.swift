@@ -46,8 +46,11 @@ extension EntryTable {
     } else {
       noteBase(base, at: place)
     }
-    let original = table.place(tag(of: UInt64(~base))) { self.entry(at: $0)?.digest.formBase == base }
-    if let original { makeSource(original, asNewest: asNewest) }
+    if let original = original(of: base) { makeSource(original, asNewest: asNewest) }
+  }
+
+  private func original(of base: UInt32) -> Int? {
+    table.place(tag(of: UInt64(~base))) { entry(at: $0)?.digest.formBase == base }
   }
 
   mutating func unlinkForm(_ place: Int) {
@@ -59,6 +62,9 @@ extension EntryTable {
       if let next = Self.place(form.nextForm) { noteBase(form.base, at: next) }
     }
     if let next = Self.place(form.nextForm) { self[next].previousForm = form.previousForm }
+    // Without forms, a picture goes in the order of its use.
+    guard form.nextForm < 0, firstForm(of: form.base) == nil, let original = original(of: form.base) else { return }
+    if chain.contains(original) { chain.remove(original) }
   }
 
   /// Lets the bytes of a picture go first, if there are any, and forms of it.

@@ -59,7 +59,7 @@ struct FormListTests {
     _ = table.insert(entry(picture(111), formOf: picture(1)))
     #expect(Array(table.sources) == [places[1], places[2], places[0]])
     table.remove(forms[2])
-    #expect(!table.hasForms(of: picture(3)))
+    #expect(!table.hasForms(of: picture(3)) && !table.sources.contains(places[2]))
     table.remove(places[1])
     #expect(table.shed(places[0]) == 4_096 - DiskEntry.chargeForFacts)
     #expect(table.recordCount == 1 && !table[places[0]].hasBody)
@@ -69,6 +69,10 @@ struct FormListTests {
     #expect(!Array(table.sources).contains(places[0]))
     table.remove(places[0])
     #expect(table.recordCount == 0)
+  }
+
+  @Test func `the lists take no room in the table that entries did not have before`() {
+    #expect(MemoryLayout<DiskEntry?>.stride == 104)
   }
 
   @Test func `of entries that are read, forms may come before their picture`() {
