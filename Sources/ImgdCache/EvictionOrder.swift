@@ -81,6 +81,8 @@ struct PlaceChain {
 
   private static func place(_ link: Int32) -> Int? { link == none ? nil : Int(link) }
 
+  func contains(_ place: Int) -> Bool { place < links.count && links[place].newer != Self.outside }
+
   /// Puts a place that is not in the chain in front.
   mutating func putInFront(_ place: Int) {
     makeRoom(for: place)

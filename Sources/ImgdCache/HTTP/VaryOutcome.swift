@@ -107,6 +107,11 @@ package struct VariantPlace: Sendable, Equatable {
   let rest: Digest128
 }
 
+extension VariantPlace {
+  /// The place of a form under its picture, by the base that all forms of the picture share.
+  init(ofForm base: UInt32) { self.init(owner: nil, rest: Digest128(high: 0, low: UInt64(base))) }
+}
+
 /// The values of a field in the one form for all its spellings; several lines of one name are one list.
 ///
 /// Blanks around a value and around its commas mean nothing; in quotes they stay. Lists of preferences

@@ -31,6 +31,9 @@ package struct KeyDigest: Hashable, Sendable {
   /// The last 32 bits of the digest, or 1 where these are zero.
   var tag: UInt32 { max(UInt32(truncatingIfNeeded: low), 1) }
 
+  /// The base of the forms of the picture with this digest: no answer to the same name has it.
+  var formBase: UInt32 { max(~tag, 1) }
+
   /// Reads what `hex` wrote: 32 digits in lower case, nothing else.
   package init?(hex: some StringProtocol) {
     let digits = hex.utf8

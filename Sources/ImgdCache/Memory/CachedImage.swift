@@ -25,7 +25,7 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
         description: body.description), freshUntil: storedAt, checked: checked, lastAccess: storedAt,
       storedAt: storedAt, freshness: answer.freshness, facts: body.facts, payload: isInside ? nil : payload,
       digest: key.digest ?? KeyDigest(high: 0, low: 0), checksum: body.checksum, serial: serial,
-      storedAtWall: moment.wall, urlCount: UInt16(key.url.text.utf8.count),
+      storedAtWall: moment.wall, awayCount: body.awayCount, urlCount: UInt16(key.url.text.utf8.count),
       headerCount: UInt16(response.headers.kept.count), bodyCount: isInside ? UInt16(payload.count) : 0,
       status: UInt16(clamping: response.status), isTimeDoubtful: moment.isDoubtful, isPixels: body.isPixels,
       isFromPublicAddress: answer.isFromPublicAddress, isPurged: isPurged)
@@ -50,11 +50,23 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
     var answer = answer
     answer.isFromPublicAddress = isFromPublicAddress
     let renewed = Self.make(
-      key: renewedKey ?? key, body: ImageBody(payload, facts: facts, checksum: checksum, description: description),
-      answer: answer, tags: EntryTags.union(tags, more), serial: serial, isPurged: isPurged, checked: checked,
-      stored: moment)
+      key: renewedKey ?? key, body: body, answer: answer, tags: EntryTags.union(tags, more), serial: serial,
+      isPurged: isPurged, checked: checked, stored: moment)
     if renewed.key == key { renewed.file = file }
     return renewed
+  }
+
+  /// The same entry without its bytes, for as long as forms of it are here.
+  func withoutBody() -> CachedImage {
+    let facts = Self.make(
+      key: key, body: ImageBody(away: byteCount, facts: facts, checksum: checksum, description: description),
+      answer: ImageAnswer(response, freshness: freshness, vary: vary, isFromPublicAddress: isFromPublicAddress),
+      tags: tags, serial: serial, isPurged: isPurged, checked: checked,
+      stored: StoredMoment(storedAt, wall: storedAtWall, isDoubtful: header.isTimeDoubtful))
+    (facts.forms, facts.file, facts.formerFile) = (forms, file, formerFile)
+    facts.lastAccess = lastAccess
+    if isStale { facts.markStale() }
+    return facts
   }
 
   /// What was made of the picture's bytes: another picture under another key, with the answer, the age and
@@ -62,10 +74,12 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
   ///
   /// `checked` is the last purge that this picture had been compared with when the making began.
   package func derived(key: CacheKey, body: ImageBody, checked: UInt64) -> CachedImage {
-    Self.make(
+    let form = Self.make(
       key: key, body: body, answer: ImageAnswer(response, freshness: freshness, vary: vary.withoutPlace), tags: tags,
       serial: serial, isPurged: isPurged, checked: checked,
       stored: StoredMoment(storedAt, wall: storedAtWall, isDoubtful: header.isTimeDoubtful))
+    if let digest { form.formBase = digest.formBase }
+    return form
   }
 
   // MARK: What it is
@@ -135,6 +149,12 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
     header.extras = extras
   }
 
+  /// The base that the forms of one picture share, for one of them; zero for any other image.
+  var formBase: UInt32 {
+    get { header.extras?.formBase ?? 0 }
+    set { changeExtras { $0.formBase = newValue } }
+  }
+
   /// The number of its file in the index, for an image that an earlier process has left; 0 without a file.
   var formerFile: UInt32 {
     get { header.formerFile }
@@ -169,6 +189,15 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
     get { header.isLent }
     set { header.isLent = newValue }
   }
+
+  /// Whether its bytes go before anything else in its tier.
+  var isSource: Bool {
+    get { header.isSource }
+    set { header.isSource = newValue }
+  }
+
+  /// Whether letting its bytes go makes room: few bytes lie in the same piece of memory as its fields.
+  var canLoseBody: Bool { header.payload != nil && !isPixels }
 
   /// Whether a soft purge has marked it: then its origin has to confirm it before it is shown again.
   package var isStale: Bool { header.isStale }
@@ -304,8 +333,18 @@ extension CachedImage {
 
   // MARK: The picture
 
-  /// How many bytes the picture has.
-  package var byteCount: Int { header.payload?.count ?? Int(header.bodyCount) }
+  /// How many bytes the picture has, here or not.
+  package var byteCount: Int { header.payload?.count ?? (hasBody ? Int(header.bodyCount) : Int(header.awayCount)) }
+
+  /// Whether its bytes are here: those of a picture may have gone before its forms.
+  package var hasBody: Bool { header.awayCount == 0 }
+
+  private var body: ImageBody {
+    guard hasBody else {
+      return ImageBody(away: byteCount, facts: facts, checksum: checksum, description: description)
+    }
+    return ImageBody(payload, facts: facts, checksum: checksum, description: description)
+  }
 
   /// Lends the picture's bytes for the duration of the call.
   package func withBytes<R, E: Error>(_ body: (Span<UInt8>) throws(E) -> R) throws(E) -> R {
@@ -323,48 +362,4 @@ extension CachedImage {
 
   /// Whether the bytes are in a memfd.
   var isShareable: Bool { header.payload?.isShareable ?? false }
-}
-
-// How old an image is, and how long it may be shown.
-
-extension CachedImage {
-  var expiresAt: Instant {
-    guard !header.isTimeDoubtful else { return StoredMoment.earliest }
-    let end = min(storedAt + freshness.remaining, Instant(nanoseconds: .max / 2))
-    return max(end, StoredMoment.earliest)
-  }
-
-  /// How old it was when it arrived, in nanoseconds.
-  private var initialAge: Int64 { min(max(header.freshness.ageNanoseconds, 0), StoredMoment.longest) }
-
-  /// Whether it may be shown without asking its origin.
-  package func isFresh(at now: Instant) -> Bool { now < header.freshUntil }
-
-  /// Whole seconds since the origin made it.
-  package func age(at now: Instant) -> Int {
-    let age = initialAge
-    return Int(max(now.nanoseconds - (storedAt.nanoseconds - age), age) / 1_000_000_000)
-  }
-
-  /// Whole seconds for which it is still fresh.
-  package func freshFor(at now: Instant) -> Int {
-    let left = header.freshUntil.nanoseconds - now.nanoseconds
-    return isFresh(at: now) ? Int(left / 1_000_000_000) : 0
-  }
-
-  /// Marks it so that its origin is asked before it is shown again.
-  package func markStale() {
-    header.isStale = true
-    header.freshUntil = min(storedAt, expiresAt)
-  }
-
-  /// Its state at this moment, for a policy to decide on.
-  package func state(at now: Instant) -> StoredState {
-    let (expiresAt, freshness) = (expiresAt, freshness)
-    return StoredState(
-      isFresh: now < expiresAt, staleFor: max(now - expiresAt, .zero), needsConfirmation: freshness.needsConfirmation,
-      mustRevalidate: freshness.mustRevalidate, isOpenOnlyWhileFresh: freshness.isOpenOnlyWhileFresh,
-      isMarkedStale: isStale, isImmutable: freshness.isImmutable, staleWhileRevalidate: freshness.staleWhileRevalidate,
-      staleIfError: freshness.staleIfError)
-  }
 }

@@ -122,7 +122,7 @@ struct HandoverDraft: ~Copyable {
 
   mutating func add(_ image: CachedImage, at now: Instant, wall: Int64) throws(SystemFailure) {
     let (payload, costInIndex) = (image.payload, image.cost - image.bodyCost)
-    guard image.scope == nil, costInIndex <= limits.indexBytes, packs(payload) || lends(payload),
+    guard image.scope == nil, image.hasBody, costInIndex <= limits.indexBytes, packs(payload) || lends(payload),
       let record = StoredRecord(image, wall: wall, at: now), let encoded = RecordCodec.encode(record.sane),
       let body = try takeBody(payload)
     else { return }

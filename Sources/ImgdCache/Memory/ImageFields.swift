@@ -26,6 +26,8 @@ package struct ImageFields {
   let serial: UInt64
   let storedAtWall: Int64
   var formerFile: UInt32 = 0
+  /// How many bytes the picture has that are not here; zero when they are.
+  let awayCount: UInt32
 
   /// How many bytes lie behind the fields: those of the URL, of the header fields, and of the picture.
   let urlCount: UInt16
@@ -40,6 +42,8 @@ package struct ImageFields {
   var isPurged: Bool
   var isLent = false
   var isStale = false
+  /// Whether its bytes go before anything else in its tier.
+  var isSource = false
 }
 
 /// The parts that few images have: those of the key other than the URL, tags, a description, the headers that
@@ -54,6 +58,8 @@ final class ImageExtras {
   var encodedResponse: [UInt8]?
   var confirmation: ImageConfirmation?
   var forms: [MadeForm] = []
+  /// The base that the forms of one picture share, for one of them; zero for any other image.
+  var formBase: UInt32 = 0
 
   init() { (distinction, vary, tags, redirectTarget, description) = (nil, .none, [], nil, []) }
 
@@ -143,6 +149,8 @@ package struct ImageBody {
   package let description: [UInt8]
   /// Whether the bytes are those of a decoded picture.
   package let isPixels: Bool
+  /// How many bytes the picture has if they are not here.
+  let awayCount: UInt32
 
   /// Computes the checksum over all the bytes if none is given.
   package init(
@@ -154,6 +162,17 @@ package struct ImageBody {
     self.checksum = checksum ?? BodyChecksum(of: payload)
     self.description = description
     self.isPixels = isPixels
+    awayCount = 0
+  }
+
+  /// The body of a picture whose bytes are not here.
+  init(away count: Int, facts: ImageFacts, checksum: BodyChecksum, description: [UInt8]) {
+    payload = Payload([])
+    self.facts = facts
+    self.checksum = checksum
+    self.description = description
+    isPixels = false
+    awayCount = UInt32(clamping: count)
   }
 }
 

@@ -34,6 +34,8 @@ final class ImageTable {
   private var order = EvictionOrder()
   /// The places of decoded pictures alone, in the order of their last use.
   private var pixels = PlaceChain()
+  /// The places of pictures of which a form was made after they were last used themselves.
+  private var sources = PlaceChain()
   private var table = PlaceTable()
   private let seed = KeyHasher.randomSeed()
   /// The places that `prefetch` has found; the room for them is kept.
@@ -154,6 +156,29 @@ final class ImageTable {
   @inline(__always) func touch(_ place: Int, _ image: CachedImage) {
     order.touch(place)
     if image.isPixels { pixels.moveToFront(place) }
+    if image.isSource { forgetSource(image, at: place) }
+  }
+
+  /// Lets the bytes of a picture go first of which a form is here.
+  func makeSource(_ image: CachedImage, at place: Int) {
+    guard image.canLoseBody else { return }
+    if image.isSource { sources.remove(place) }
+    sources.putInFront(place)
+    image.isSource = true
+  }
+
+  private func forgetSource(_ image: CachedImage, at place: Int) {
+    sources.remove(place)
+    image.isSource = false
+  }
+
+  /// Lets go of the bytes that go first, and returns how much less is charged; nil if there are none. Who holds the image
+  /// keeps it whole.
+  func shedSource() -> Int? {
+    guard let place = sources.oldest else { return nil }
+    let before = entries[place].cost
+    replace(at: place, by: image(at: place).withoutBody())
+    return before - entries[place].cost
   }
 
   /// Takes an image in as the most recently used.
@@ -223,6 +248,7 @@ final class ImageTable {
       pixelBytes -= image.byteCount
       pixels.remove(place)
     }
+    if image.isSource { forgetSource(image, at: place) }
     if image.isLent { lentBytes -= image.byteCount }
     image.isLent = false
   }

@@ -1,8 +1,8 @@
 // The images that are held in memory, within a capacity.
 //
 // When the tier holds more than its capacity, images go until at most the preferred amount is left: by going
-// below the capacity it makes room for more than the next image. The least recently used images go
-// first. An image costs the bytes that it really holds, and the sum of all costs is kept up to date instead
+// below the capacity it makes room for more than the next image. The bytes of images go first whose forms are here and
+// that were not used themselves since, then the least recently used images. An image costs the bytes that it really holds, and the sum of all costs is kept up to date instead
 // of being counted anew; whatever changes a cost goes through here.
 //
 // A tier belongs to one thread, the control loop's. It reports what happens by return values, and has no callbacks.
@@ -87,12 +87,12 @@ package final class MemoryTier {
   {
     guard let place = images.place(of: url, identifier: identifier, variant: variant, scope: nil) else { return nil }
     let image = images.image(at: place)
-    guard isInForce(image), image.isFresh(at: now), image.isFor(sent: []) else { return nil }
+    guard image.hasBody, isInForce(image), image.isFresh(at: now), image.isFor(sent: []) else { return nil }
     touch(image, at: now)
     return image
   }
 
-  /// The image for a URL alone, if it can be shown at once; this does not count as a use.
+  /// The image for a URL alone, if it, or a form of it, can be shown at once; this does not count as a use.
   package func peekReady(_ url: Span<UInt8>, tag: UInt32? = nil, at now: Instant) -> CachedImage? {
     guard let image = images.image(ofPlain: url, tag: tag), isInForce(image), image.isFresh(at: now),
       image.isFor(sent: [])
@@ -102,7 +102,7 @@ package final class MemoryTier {
     return image
   }
 
-  /// The image under a key; this does not count as a use.
+  /// The image under a key, with its bytes or without; this does not count as a use.
   package func peek(_ key: CacheKey) -> CachedImage? {
     guard let place = images.place(of: key) else { return nil }
     let image = images.image(at: place)
@@ -130,9 +130,10 @@ package final class MemoryTier {
     return made
   }
 
-  /// Whether there is an image without credentials under a URL, fresh or not; this changes no count.
+  /// Whether there is a whole image without credentials under a URL, fresh or not; this changes no count.
   package func holds(_ url: String, identifier: String?, variant: KeyVariant? = nil) -> Bool {
-    images.place(of: url, identifier: identifier, variant: variant, scope: nil) != nil
+    let place = images.place(of: url, identifier: identifier, variant: variant, scope: nil)
+    return place.map { images.image(at: $0).hasBody } ?? false
   }
 
   /// Counts the use of an image that was found without counting one; it may have had to go in the meantime.
@@ -210,7 +211,10 @@ package final class MemoryTier {
     if verdict == .stale { image.markStale() } else { image.checked = purges.newest }
     image.lastAccess = now
     if let place = images.place(of: image) {
-      guard image.serial >= images.image(at: place).serial else { return .refused(.olderThanStored) }
+      let former = images.image(at: place)
+      // The very bytes that went may come back from disk, where nobody knows which transfer brought them.
+      let bringsBody = !former.hasBody && former.checksum == image.checksum
+      guard bringsBody || image.serial >= former.serial else { return .refused(.olderThanStored) }
       images.replace(at: place, by: image)
       counts.replacements += 1
     } else {
@@ -230,7 +234,7 @@ package final class MemoryTier {
   package func trim() -> Removal {
     var removal = Removal()
     while images.usage > limits.preferred, images.usage > limits.capacity || removal.entries < Self.mostTrimmed,
-      let cost = images.takeVictim()?.cost
+      let cost = images.shedSource() ?? images.takeVictim()?.cost
     {
       removal.count(cost)
     }
@@ -297,6 +301,7 @@ package final class MemoryTier {
     guard let place = made.place, let digest = made.digest else { return .none }
     let others = image.forms.filter { $0.form != form }.prefix(MadeForm.most - 1)
     image.forms = [MadeForm(form: form, place: place, digest: digest)] + others
+    if let place = image.place { images.makeSource(image, at: place) }
     return recount(image)
   }
 

@@ -18,13 +18,18 @@ extension StoredRecord {
       status: response.status, headers: response.headers.packed, redirectTarget: response.redirectTarget,
       initialAgeMs: freshness.ageNanoseconds / 1_000_000, lifetimeMs: freshness.remainingNanoseconds / 1_000_000,
       whileRevalidateMs: freshness.staleWhileRevalidate.milliseconds, ifErrorMs: freshness.staleIfError?.milliseconds,
-      flags: RecordFlags(image), varying: StoredHeaders(image.vary.pairs).packed, place: image.vary.place,
+      flags: RecordFlags(image), varying: StoredHeaders(image.vary.pairs).packed,
+      place: image.formBase > 0 ? VariantPlace(ofForm: image.formBase) : image.vary.place,
       tags: image.tags, description: image.description)
     guard varying.count <= StoredHeaders.mostKept, RecordCodec.hasRoom(for: self) else { return nil }
   }
 
-  fileprivate func body(_ payload: Payload, facts: ImageFacts) -> ImageBody {
-    ImageBody(payload, facts: facts, checksum: checksum, description: description)
+  /// The body as it was read; without bytes if there were none any more.
+  fileprivate func body(_ payload: Payload?, facts: ImageFacts) -> ImageBody {
+    guard let payload else {
+      return ImageBody(away: bytes, facts: facts, checksum: checksum, description: description)
+    }
+    return ImageBody(payload, facts: facts, checksum: checksum, description: description)
   }
 
   /// An answer with no-cache has no such time from the start; any other has lost it to a soft purge.
@@ -40,6 +45,7 @@ extension RecordFlags {
     if image.freshness.isImmutable { insert(.immutable) }
     let isPlain = image.redirectTarget == nil && image.vary == .none && image.freshness.initialAge < .seconds(1)
     if isPlain { insert(.plain) }
+    if image.formBase > 0 { insert(.form) }
     if image.isFromPublicAddress { insert(.publicAddress) }
   }
 }
@@ -53,7 +59,7 @@ extension CachedImage {
   }
 
   /// A stored image, with the age that it has reached by now; nil when its record makes no sense.
-  static func make(_ record: StoredRecord, key: CacheKey, payload: Payload, wall: Int64, at now: Instant)
+  static func make(_ record: StoredRecord, key: CacheKey, payload: Payload?, wall: Int64, at now: Instant)
     -> CachedImage?
   {
     guard let headers = StoredHeaders(packed: record.headers), let vary = VaryOutcome(record) else { return nil }
@@ -63,6 +69,7 @@ extension CachedImage {
       answer: ImageAnswer(
         response, freshness: Freshness(record), vary: vary, isFromPublicAddress: record.flags.contains(.publicAddress)),
       tags: record.tags, serial: 0, stored: StoredMoment(storedWall: record.storedAt, nowWall: wall, now: now))
+    if record.flags.contains(.form) { image.formBase = record.baseTag }
     if record.isMarkedStale { image.markStale() }
     return image
   }
@@ -93,7 +100,8 @@ extension VaryOutcome {
   init?(_ record: StoredRecord) {
     guard let headers = StoredHeaders(packed: record.headers), let varying = StoredHeaders(packed: record.varying)
     else { return nil }
-    self.init(varying: varyingNames(headers.list), sent: varying.list, place: record.place)
+    let place = record.flags.contains(.form) ? nil : record.place
+    self.init(varying: varyingNames(headers.list), sent: varying.list, place: place)
   }
 }
 

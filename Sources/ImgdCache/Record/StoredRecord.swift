@@ -27,7 +27,8 @@ package struct StoredRecord: Sendable, Equatable {
   package var flags: RecordFlags = []
   /// The request headers that the answer depends on, packed like `headers`.
   package var varying: [UInt8] = []
-  /// Its place among the answers to one name; nil if it is found under its own key alone.
+  /// Its place among the answers to one name, or under its picture for a form; nil if it is found under its own key
+  /// alone.
   package var place: VariantPlace?
   package var tags: [String] = []
   /// A few bytes that stand for the picture; empty if there are none.
@@ -42,13 +43,14 @@ package struct StoredRecord: Sendable, Equatable {
   /// Whether its answer is one of several to this name, compared in full: a part of a digest alone is no proof.
   func isNamed(_ base: CacheKey) -> Bool {
     sameBytes(url, base.url.text) && sameBytes(identifier ?? "", base.identifier ?? "") && place?.owner == base.variant
-      && place != nil
+      && place != nil && !flags.contains(.form)
   }
 
-  /// Part of a digest of its name, by which all answers to the name are found; zero for a record that is found
-  /// under its own key alone.
+  /// Part of a digest of its name, by which all answers to the name are found, or of its picture's; zero for a record
+  /// that is found under its own key alone.
   var baseTag: UInt32 {
     guard let place else { return 0 }
+    if flags.contains(.form) { return UInt32(truncatingIfNeeded: place.rest.low) }
     return KeyDigest(url: url, identifier: identifier, variant: place.owner).tag
   }
 
@@ -96,6 +98,8 @@ package struct RecordFlags: OptionSet, Sendable {
   /// A public address sent it: if it is a redirect, it must not lead to a private address.
   package static let publicAddress = RecordFlags(rawValue: 16)
   package static let openOnlyWhileFresh = RecordFlags(rawValue: 32)
+  /// It is a form of another picture; the place names that picture (`VariantPlace.init(ofForm:)`).
+  package static let form = RecordFlags(rawValue: 64)
 
   package init(rawValue: UInt8) { self.rawValue = rawValue }
 }

@@ -173,7 +173,10 @@ struct VariantTableTests {
     let made = image.derived(
       key: image.key.made(of: image.checksum, form: "x"),
       body: ImageBody(Payload([1]), facts: image.facts, checksum: .unknown), checked: 0)
-    #expect(made.base == nil && StoredRecord(made, wall: 0, at: at(0))?.baseTag == 0)
+    // A form is one of its picture, and no answer to the name.
+    let form = try #require(StoredRecord(made, wall: 0, at: at(0)))
+    #expect(made.base == nil && form.baseTag == image.digest?.formBase)
+    #expect(Variant(form) == nil && !form.isNamed(Self.name))
   }
 
   // MARK: Room

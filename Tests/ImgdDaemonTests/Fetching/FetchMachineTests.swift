@@ -1,9 +1,9 @@
-import ImgdCache
 import ImgdSystem
 import ImgdTransfer
 import ImgdWire
 import Testing
 
+@testable import ImgdCache
 @testable import ImgdDaemon
 
 /// What becomes of a fetch, event by event, without caches, a loop or a connection.
@@ -281,11 +281,96 @@ struct FetchMachineTests {
   }
 }
 
+// Pictures whose bytes have gone.
+extension FetchMachineTests {
+  private func record(_ image: CachedImage) -> CachedImage {
+    CachedImage.make(
+      key: image.key,
+      body: ImageBody(away: 1, facts: image.facts, checksum: image.checksum, description: []),
+      answer: ImageAnswer(image.response, freshness: image.freshness), serial: image.serial,
+      stored: StoredMoment(image.storedAt, wall: image.storedAtWall))
+  }
+
+  private func formed(_ record: CachedImage, _ source: DeliveredImage.Source = .disk)
+    -> DeliveredImage
+  {
+    var found = DeliveredImage(image: record, source: source)
+    found.form = DeliveredImage.Form(image: record, source: .disk)
+    return found
+  }
+
+  private func formedEvent(_ record: CachedImage, _ source: DeliveredImage.Source = .disk)
+    -> FetchMachine.Event
+  { .formed(formed(record, source), of: DeliveredImage(image: record, source: source)) }
+
+  private func formlessEvent(_ record: CachedImage, _ source: DeliveredImage.Source = .disk)
+    -> FetchMachine.Event
+  { .formed(nil, of: DeliveredImage(image: record, source: source)) }
+
+  @Test("what memory has without bytes or form may be whole on disk")
+  func elsewhere() throws {
+    let record = record(try stored())
+    var course = try Course()
+    #expect(course.step(found(record)) == "findForm")
+    #expect(course.step(formlessEvent(record, .memory)) == "findBytes")
+    #expect(course.step(found(try stored(), in: .disk)) == "show")
+    #expect(course.step(found(record, in: .disk)) == "findForm")
+    #expect(course.step(formlessEvent(record)) == "recall")
+  }
+
+  @Test("without its bytes, the form is looked for before anything is decided")
+  func bodiless() throws {
+    let record = record(try stored())
+    var course = try Course()
+    #expect(course.step(found(record, in: .disk)) == "findForm")
+    #expect(course.step(formedEvent(record)) == "show")
+    course.now = late
+    #expect(course.step(found(record, in: .disk)) == "findForm")
+    #expect(course.step(formedEvent(record)) == "recall")
+    #expect(course.machine.offered === record)
+    #expect(course.step(.recalled(nil)) == "askFleet")
+    #expect(course.step(.fleet(.nothing(nil))) == "download")
+    let confirmed = DeliveredImage(image: record, source: .revalidated)
+    #expect(course.step(.settled(.ended(.image(confirmed)))) == "findForm")
+    #expect(course.step(formedEvent(record, .revalidated)) == "end")
+  }
+
+  @Test("without the form, it is as if nothing were stored, before a confirmation and after it")
+  func formless() throws {
+    let record = record(try stored())
+    var course = try Course()
+    course.now = late
+    #expect(course.step(found(record, in: .disk)) == "findForm")
+    #expect(course.step(formlessEvent(record)) == "recall")
+    #expect(course.machine.offered == nil && course.machine.isMiss)
+    _ = course.step(found(record, in: .disk))
+    _ = course.step(formedEvent(record))
+    let confirmed = DeliveredImage(image: record, source: .revalidated)
+    #expect(course.step(.settled(.ended(.image(confirmed)))) == "findForm")
+    #expect(course.step(formlessEvent(record)) == "recall")
+    #expect(course.machine.offered == nil)
+    var stored = try Course(.onlyIfCached)
+    #expect(stored.step(found(record, in: .disk)) == "findForm")
+    #expect(stored.step(formlessEvent(record)) == "askFleet")
+  }
+
+  @Test("nobody waits for the form of what the daemon itself has had confirmed")
+  func refreshed() throws {
+    let record = record(try stored())
+    var course = try Course(.noCache, isRefresh: true)
+    #expect(course.step(.begunToConfirm(record)) == "recall")
+    let confirmed = DeliveredImage(image: record, source: .revalidated)
+    #expect(course.step(.settled(.ended(.image(confirmed)))) == "end")
+  }
+}
+
 extension FetchMachine.Step {
   fileprivate var word: String {
     switch self {
     case .findMade: "findMade"
     case .find: "find"
+    case .findForm: "findForm"
+    case .findBytes: "findBytes"
     case .show(_, let confirmsLater): confirmsLater ? "show, confirm" : "show"
     case .showOfFleet(_, let confirmsLater):
       confirmsLater ? "show of the fleet, confirm" : "show of the fleet"

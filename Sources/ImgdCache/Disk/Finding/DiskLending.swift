@@ -34,7 +34,7 @@ final class DiskLending: DiskPart {
     if let refusal = health.absence { return .refused(refusal) }
     if stores.contains(image) { return .waiting }
     if image.file == nil { reunite(image) }
-    if let file = image.file, let entry = files.entry(of: file) {
+    if let file = image.file, let entry = files.entry(of: file), entry.hasBody {
       switch verified.check(entry, at: file.place) {
       case .sound:
         if countsAsUse { uses.note(file.place) }

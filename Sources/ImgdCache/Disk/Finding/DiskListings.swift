@@ -56,12 +56,17 @@ final class DiskListings: DiskPart {
     return index[place].number == row.number && !rules.isTooOld(index[place])
   }
 
+  /// Whether there is a file, which a row may not say yet.
+  private func hasBody(_ entry: DiskEntry) -> Bool {
+    entry.hasBody && index.place(of: entry.digest, number: entry.number).map { index[$0].hasBody } ?? true
+  }
+
   private func details(of row: IndexRow) -> EntryDetails {
-    let (record, wall) = (row.record, rules.wall)
+    let (record, entry, wall) = (row.record, DiskEntry(row), rules.wall)
     return EntryDetails(
       url: record.url, identifier: record.identifier, facts: record.facts, bytes: record.bytes,
       age: Int(max(wall - record.storedAt, 0) + record.initialAgeMs / 1_000),
-      freshFor: Int(max(record.freshUntil - wall, 0)), storedAt: record.storedAt, tags: record.tags,
-      path: files.path(of: DiskEntry(row)) ?? "")
+      freshFor: Int(max(record.freshUntil - wall, 0)), storedAt: record.storedAt,
+      hasBody: hasBody(entry), tags: record.tags, path: files.path(of: entry) ?? "")
   }
 }

@@ -122,13 +122,16 @@ final class DiskLoads: DiskPart {
   }
 
   private func loaded(
-    _ answer: FileAnswer<(StoredRecord, Payload)>?, _ entry: DiskEntry, _ key: CacheKey, at place: Int, checked: UInt64
+    _ answer: FileAnswer<(StoredRecord, Payload?)>?, _ entry: DiskEntry, _ key: CacheKey, at place: Int,
+    checked: UInt64
   ) {
     let waiters = waiting.removeValue(forKey: entry.digest) ?? []
     let again = { [unowned self] in for waiter in waiters { fetchAgain(key, entry.digest, waiter) } }
     guard !gate.isClosed else { return gate.wait(again) }
     // The entry may have gone meanwhile, and some of the waiters may have come for one that replaced it.
-    guard index.entry(at: place, number: entry.number) != nil else { return again() }
+    guard let current = index.entry(at: place, number: entry.number) else { return again() }
+    // Its bytes may have gone while they were looked for.
+    if case .missing? = answer, entry.hasBody, !current.hasBody { return again() }
     let image = answer.flatMap { self.image(from: $0, entry, key, at: place) }
     image?.checked = checked
     if image != nil, waiters.contains(where: { $0.countsAsUse }) { uses.note(place) }
@@ -137,7 +140,7 @@ final class DiskLoads: DiskPart {
 
   /// The image that the reader brought; an entry whose picture is missing or damaged is removed.
   private func image(
-    from answer: FileAnswer<(StoredRecord, Payload)>, _ entry: DiskEntry, _ key: CacheKey, at place: Int
+    from answer: FileAnswer<(StoredRecord, Payload?)>, _ entry: DiskEntry, _ key: CacheKey, at place: Int
   ) -> CachedImage? {
     switch answer {
     case .sound(let (record, payload), let stamp):
@@ -199,7 +202,7 @@ final class ReadyHits: DiskPart {
     guard !gate.isClosed, health.isUp, stores.isEmpty, let place = index.place(of: digest), !loads.isReading(digest)
     else { return nil }
     let entry = index[place]
-    guard isFresh(entry), isSpared(place, digest, url, identifier), let path = files.path(of: entry),
+    guard entry.hasBody, isFresh(entry), isSpared(place, digest, url, identifier), let path = files.path(of: entry),
       let content = content(of: entry, at: place, as: form)
     else { return nil }
     reports.counts.hits += 1
@@ -209,13 +212,14 @@ final class ReadyHits: DiskPart {
   }
 
   /// The entry of a key, if it is fresh and the answer needs nothing else from its record. Neither its file nor its
-  /// bytes are looked at. It may still count as a use, since something that was made of it may be used.
+  /// bytes are looked at, and they may have gone. It may still count as a use of what is known of it, since something
+  /// that was made of it may be used.
   func glance(at key: CacheKey, countsAsUse: Bool) -> FreshEntry? {
     guard !gate.isClosed, health.isUp, let digest = key.digest, stores.isEmpty, let place = index.place(of: digest)
     else { return nil }
     let entry = index[place]
     guard isFresh(entry), isSpared(place, key) else { return nil }
-    if countsAsUse { uses.note(place) }
+    if countsAsUse { uses.noteFacts(place) }
     let wall = rules.wall
     return FreshEntry(
       facts: entry.facts, checksum: entry.checksum, age: Int(max(wall - Int64(entry.storedAt), 0)),
@@ -226,7 +230,7 @@ final class ReadyHits: DiskPart {
     let (wall, storedAt) = (rules.wall, Int64(entry.storedAt))
     return EntryDetails(
       url: url, identifier: identifier, facts: entry.facts, bytes: Int(entry.bytes), age: Int(max(wall - storedAt, 0)),
-      freshFor: Int(Int64(entry.freshUntil) - wall), storedAt: storedAt, tags: [], path: path)
+      freshFor: Int(Int64(entry.freshUntil) - wall), storedAt: storedAt, hasBody: true, tags: [], path: path)
   }
 
   /// The content in the form that is wanted; nil if it, or the state of the file, cannot be found out at once.

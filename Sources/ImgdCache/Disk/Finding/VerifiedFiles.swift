@@ -137,7 +137,7 @@ final class VerifiedFiles: DiskPart {
       { (reader) throws(DiskTrouble) in reader.compare(file, count: Int(entry.bytes), checksum: entry.checksum) },
       orElse: { [unowned self] in looked(at: entry) },
       then: { [unowned self] answer in
-        if index.entry(at: place, number: entry.number) != nil {
+        if index.entry(at: place, number: entry.number)?.hasBody == true {
           switch answer {
           case .sound(_, let stamp):
             index.setStamp(stamp, at: place)

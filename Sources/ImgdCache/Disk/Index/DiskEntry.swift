@@ -7,8 +7,8 @@ package struct DiskEntry: Sendable, Equatable {
   /// The number of the entry; numbers are never used twice.
   package internal(set) var number: UInt32
   package let bytes: UInt32
-  /// The room that the file takes on disk, in blocks of 512 bytes.
-  private let blocks: UInt32
+  /// The room that the file takes on disk, or what is charged without one, in blocks of 512 bytes.
+  private var blocks: UInt32
   package let facts: ImageFacts
   /// When the origin last changed it; zero if the origin does not say.
   var modified: UInt32
@@ -18,9 +18,13 @@ package struct DiskEntry: Sendable, Equatable {
   /// Zero when the origin has to be asked before every use.
   package var freshUntil: UInt32
   /// Whether everything that a plain answer says of the picture is known here (`RecordFlags.plain`).
-  var isPlain: Bool
-  /// A number that all entries share whose answers are to one name and depend on the request; zero for one that is
-  /// found under its own key alone.
+  private(set) var isPlain: Bool
+  /// Whether it is a form of a picture, under the base of that picture (`KeyDigest.formBase`).
+  let isForm: Bool
+  /// Whether there is a file: the bytes of a picture may have gone before its forms.
+  package private(set) var hasBody: Bool
+  /// A number that all entries share whose answers are to one name and depend on the request, or that are forms of one
+  /// picture; zero for one that is found under its own key alone.
   var base: UInt32
 
   // Known to this process alone.
@@ -28,17 +32,31 @@ package struct DiskEntry: Sendable, Equatable {
   var leaseEnd: UInt32 = 0
   /// The count of `VerifiedFiles` under which its file was last found sound.
   var verifiedIn: UInt32 = 0
+  /// The place of the next form of the same picture; negative after the last.
+  var nextForm: Int32 = -1
   /// The stamp of its file (`FileStatus`) when its bytes were known to be those that were stored; zero if they have
   /// to be compared.
   var stamp: UInt64 = 0
   /// The period in which a use was last noted for the index file (`UseLog`).
   private var usedIn: UInt16 = 0
+  /// The place of the form before this one; negative for the first.
+  var previousForm: Int32 = -1
 
   package var allocated: Int { Int(blocks) * 512 }
 
+  /// What is charged for facts alone: more than their rows in the index file and their entry take.
+  static let chargeForFacts = 1_024
+
+  var flags: EntryFlags {
+    var flags: EntryFlags = isPlain ? .plain : []
+    if isForm { flags.insert(.form) }
+    if !hasBody { flags.insert(.away) }
+    return flags
+  }
+
   init(
     number: UInt32, digest: KeyDigest, bytes: UInt32, allocated: Int, facts: ImageFacts, modified: UInt32,
-    checksum: BodyChecksum, storedAt: UInt32, lastAccess: UInt32, freshUntil: UInt32, isPlain: Bool, base: UInt32
+    checksum: BodyChecksum, storedAt: UInt32, lastAccess: UInt32, freshUntil: UInt32, flags: EntryFlags, base: UInt32
   ) {
     self.number = number
     self.digest = digest
@@ -50,7 +68,9 @@ package struct DiskEntry: Sendable, Equatable {
     self.storedAt = storedAt
     self.lastAccess = lastAccess
     self.freshUntil = freshUntil
-    self.isPlain = isPlain
+    isPlain = flags.contains(.plain)
+    isForm = flags.contains(.form)
+    hasBody = !flags.contains(.away)
     self.base = base
   }
 
@@ -60,7 +80,23 @@ package struct DiskEntry: Sendable, Equatable {
       number: row.number, digest: record.digest, bytes: UInt32(clamping: record.bytes), allocated: row.allocated,
       facts: record.facts, modified: record.modified, checksum: record.checksum,
       storedAt: UInt32(clamping: record.storedAt), lastAccess: UInt32(clamping: row.lastAccess),
-      freshUntil: UInt32(clamping: record.freshUntil), isPlain: record.flags.contains(.plain), base: record.baseTag)
+      freshUntil: UInt32(clamping: record.freshUntil), flags: EntryFlags(record.flags, isAway: row.isAway),
+      base: record.baseTag)
+  }
+
+  /// Takes over what the origin has confirmed.
+  mutating func renew(by record: StoredRecord) {
+    storedAt = UInt32(clamping: record.storedAt)
+    freshUntil = UInt32(clamping: record.freshUntil)
+    modified = record.modified
+    isPlain = record.flags.contains(.plain)
+  }
+
+  /// Notes that the bytes go.
+  mutating func shed() {
+    hasBody = false
+    blocks = UInt32(Self.chargeForFacts / 512)
+    (verifiedIn, stamp) = (0, 0)
   }
 
   /// Notes that a use has to be written to the index file; false if one was noted in the same period already.
@@ -82,8 +118,27 @@ package struct DiskEntry: Sendable, Equatable {
     for size in [facts.width, facts.height, facts.frames] { seal.add(size) }
     seal.add(modified)
     seal.add(checksum.value)
-    seal.add(UInt8(isPlain ? 1 : 0))
+    seal.add(flags.rawValue)
     seal.add(base)
     return seal.finish()
+  }
+}
+
+/// The yes-or-no properties of an entry, as the index file has them.
+struct EntryFlags: OptionSet, Sendable, Equatable {
+  let rawValue: UInt8
+
+  static let plain = EntryFlags(rawValue: 1)
+  static let form = EntryFlags(rawValue: 2)
+  static let away = EntryFlags(rawValue: 4)
+  static let all: EntryFlags = [.plain, .form, .away]
+
+  init(rawValue: UInt8) { self.rawValue = rawValue }
+
+  init(_ record: RecordFlags, isAway: Bool) {
+    self = []
+    if record.contains(.plain) { insert(.plain) }
+    if record.contains(.form) { insert(.form) }
+    if isAway { insert(.away) }
   }
 }

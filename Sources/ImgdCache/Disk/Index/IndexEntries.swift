@@ -59,13 +59,27 @@ package struct IndexEntries {
     }
   }
 
+  /// Notes that the bytes of entries go; those that are gone, or have lost theirs, are passed over. The files, which
+  /// are returned, become pending unlinks.
+  package func shed(_ numbers: [UInt32], keepUntil: (UInt32) -> Int64) throws(IndexProblem) -> [PendingUnlink] {
+    try connection.expectWriting()
+    var files: [PendingUnlink] = []
+    for number in numbers {
+      guard var entry = try entry(number: number), entry.hasBody else { continue }
+      entry.shed()
+      if let file = try unlinks.add(number, keepUntil: keepUntil(number)) { files.append(file) }
+      try connection.run(.shedEntry, entry.allocated, entry.flags.rawValue, entry.seal, number)
+    }
+    return files
+  }
+
   private func insertEntry(_ entry: DiskEntry) throws(IndexProblem) -> UInt32 {
     let facts = entry.facts
     let statement = try connection.statement(.insertEntry)
     statement.bind(entry.digest)
     statement.bind(entry.bytes, entry.allocated, entry.storedAt, entry.lastAccess, entry.freshUntil)
     statement.bind(facts.format, facts.orientation, facts.width, facts.height, facts.frames)
-    statement.bind(entry.modified, entry.checksum.value, entry.isPlain ? 1 : 0, entry.base, entry.seal)
+    statement.bind(entry.modified, entry.checksum.value, entry.flags.rawValue, entry.base, entry.seal)
     try statement.run()
     guard let number = UInt32(exactly: connection.lastNumber) else { throw .damaged("all numbers are used up") }
     return number
@@ -82,7 +96,7 @@ package struct IndexEntries {
 
   private func renewEntry(_ entry: DiskEntry) throws(IndexProblem) {
     try connection.run(
-      .renewEntry, entry.storedAt, entry.lastAccess, entry.freshUntil, entry.modified, entry.isPlain ? 1 : 0,
+      .renewEntry, entry.storedAt, entry.lastAccess, entry.freshUntil, entry.modified, entry.flags.rawValue,
       entry.base, entry.seal, entry.number)
   }
 
@@ -126,6 +140,7 @@ package struct IndexEntries {
     try connection.statement(.entries, number, max(limit, 0)).all { (row) throws(IndexProblem) in try row.entry() }
   }
 
+  /// The entries whose files belong into a subdirectory.
   func matches(inSubdirectory number: Int) throws(IndexProblem) -> [IndexMatch] {
     let statement = try connection.statement(.subdirectory)
     let digests = Subdirectory.digests(number)
@@ -230,6 +245,8 @@ package struct IndexRow: Sendable, Equatable {
   package var allocated = 0
   /// In seconds since 1970.
   package var lastAccess: Int64
+  /// Whether the bytes have gone; the record says what they were.
+  package var isAway = false
 
   var file: PictureFile? { PictureFile(digest: record.digest, number: number, suffix: suffix) }
 

@@ -3,7 +3,8 @@ internal import CSQLite
 /// The tables of the index file, and the check that a file has exactly these.
 ///
 /// `entry` has all that a scan needs, in rows of fixed size; its `base` is the same for answers to one name that
-/// depend on the request, and zero for others. `picture` has the names that are searched for and the stored record.
+/// depend on the request, or for forms of one picture, and zero for others. `plain` has the flags of an entry
+/// (`EntryFlags`), of which that is the first. `picture` has the names that are searched for and the stored record.
 /// Both are sealed: SQLite does not notice a changed byte inside a value, and an answer must not be wrong. `tag` is
 /// for purges, `removal` holds purges still to be carried out, `pending_unlink` the files that no entry needs any
 /// more. Independent of all these are `fleet_position`, the last purge of other hosts that is in force here, and
@@ -155,7 +156,7 @@ enum IndexQuery: Int, CaseIterable {
   case entryByDigest, entryByNumber, entriesOfBase, entries, numbers, lastNumber, subdirectory
   case row, untaggedRow, pageURLs, tags
   case insertEntry, insertPicture, insertTag
-  case renewEntry, renewPicture, touch, refresh
+  case renewEntry, renewPicture, touch, refresh, shedEntry
   case removeEntry, removePicture, removeTags
 
   case addUnlink, dueUnlinks, nextUnlink, isPendingUnlink, forgetUnlink
@@ -177,7 +178,7 @@ enum IndexQuery: Int, CaseIterable {
     case .entries: Self.selectEntry + " WHERE number > ? ORDER BY number LIMIT ?"
     case .numbers: "SELECT number FROM entry WHERE number <= ? ORDER BY number LIMIT ?"
     case .lastNumber: "SELECT number FROM entry ORDER BY number DESC LIMIT 1"
-    case .subdirectory: "SELECT number, digest, allocated FROM entry WHERE digest BETWEEN ? AND ?"
+    case .subdirectory: "SELECT number, digest, allocated FROM entry WHERE digest BETWEEN ? AND ? AND NOT plain & 4"
     case .row: "SELECT url, host, identifier, suffix, record, seal FROM picture WHERE number = ?"
     case .untaggedRow:
       """
@@ -207,6 +208,7 @@ enum IndexQuery: Int, CaseIterable {
     case .renewPicture: "UPDATE picture SET record = ?, seal = ? WHERE number = ?"
     case .touch: "UPDATE entry SET last_access = ? WHERE number = ?"
     case .refresh: "UPDATE entry SET fresh_until = ?, seal = ? WHERE number = ?"
+    case .shedEntry: "UPDATE entry SET allocated = ?, plain = ?, seal = ? WHERE number = ?"
 
     case .removeEntry: "DELETE FROM entry WHERE number = ?"
     case .removePicture: "DELETE FROM picture WHERE number = ?"
@@ -216,6 +218,7 @@ enum IndexQuery: Int, CaseIterable {
       """
       INSERT INTO pending_unlink (number, digest, suffix, keep_until)
       SELECT number, digest, suffix, ? FROM entry JOIN picture USING (number) WHERE number = ?
+      ON CONFLICT (number) DO UPDATE SET keep_until = max(keep_until, excluded.keep_until)
       RETURNING digest, suffix
       """
     case .dueUnlinks:

@@ -111,7 +111,8 @@ struct FilterQuery {
     }
     if let identifier = filter.identifier { others.append(equal("ifnull(identifier, '')", identifier)) }
     let times = [
-      ("stored_at < ?", order.storedBefore), ("last_access < ?", order.usedBefore), ("fresh_until <= ?", order.staleAt),
+      ("stored_at < ?", order.storedBefore), ("last_access < ?", order.usedBefore),
+      (FormFreshness.column + " <= ?", order.staleAt),
     ]
     for case (let text, let time?) in times { others.append(Condition(text: text, values: [.number(time)])) }
     return others
@@ -181,7 +182,7 @@ final class IndexScan {
     conditions = orders.map { Condition($0) }
     asksForNames = orders.contains { $0.filter.identifier != nil }
     statement = try connection.prepare(
-      "SELECT number, digest, allocated, stored_at, last_access, fresh_until"
+      "SELECT number, digest, allocated, stored_at, last_access, \(FormFreshness.column)"
         + (asksForNames
           ? ", ifnull(identifier, '') FROM entry NOT INDEXED CROSS JOIN picture USING (number)"
           : " FROM entry NOT INDEXED"))
@@ -208,6 +209,9 @@ final class IndexScan {
     return (matches, false)
   }
 }
+
+/// A form is as fresh as its picture: no purge of what has expired means it.
+private enum FormFreshness { static let column = "iif(plain & 2, \(Int64.max), fresh_until)" }
 
 private struct Ages { let storedAt, lastAccess, freshUntil: Int64 }
 

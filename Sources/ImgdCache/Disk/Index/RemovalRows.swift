@@ -144,7 +144,7 @@ package struct PendingUnlinks {
 
   func retire(_ number: UInt32, keepUntil: Int64) throws(IndexProblem) -> PendingUnlink? {
     try connection.expectWriting()
-    guard let file = try add(number, keepUntil: SaneRange.clamped(keepUntil)) else {
+    guard let file = try add(number, keepUntil: keepUntil) else {
       let entry: Void? = try connection.statement(.entryByNumber, number).first { _ in () }
       guard entry == nil else { throw .damaged("an entry has no picture") }
       return nil
@@ -185,7 +185,10 @@ package struct PendingUnlinks {
     for number in numbers { try connection.run(.forgetUnlink, number) }
   }
 
-  private func add(_ number: UInt32, keepUntil: Int64) throws(IndexProblem) -> PendingUnlink? {
+  /// Has the file of an entry removed; nil if there is no entry. For an entry whose bytes have gone it is there
+  /// already, or its file is found to be missing.
+  func add(_ number: UInt32, keepUntil: Int64) throws(IndexProblem) -> PendingUnlink? {
+    let keepUntil = SaneRange.clamped(keepUntil)
     let statement = try connection.statement(.addUnlink, keepUntil, number)
     defer { statement.reset() }
     guard try statement.step() else { return nil }

@@ -201,6 +201,12 @@ extension Statement {
     return number == 1
   }
 
+  private func entryFlags() throws(IndexProblem) -> EntryFlags {
+    let flags = EntryFlags(rawValue: try integer())
+    guard EntryFlags.all.isSuperset(of: flags) else { throw .damaged("the flags of an entry are \(flags.rawValue)") }
+    return flags
+  }
+
   func match() throws(IndexProblem) -> IndexMatch {
     IndexMatch(number: try integer(), digest: try digest(), allocated: Int(try saneInteger()))
   }
@@ -219,7 +225,7 @@ extension Statement {
       facts: ImageFacts(
         format: format, width: Int(sizes.0), height: Int(sizes.1), frames: Int(sizes.2), orientation: Int(orientation)),
       modified: modified, checksum: checksum, storedAt: times.0, lastAccess: times.1, freshUntil: times.2,
-      isPlain: try boolean(), base: try integer())
+      flags: try entryFlags(), base: try integer())
     guard try bits() == entry.seal else { throw .damaged("entry \(number) has been changed") }
     return entry
   }
@@ -235,7 +241,7 @@ extension Statement {
     else { throw changed }
     var row = IndexRow(
       number: entry.number, record: record, host: host, suffix: suffix, allocated: entry.allocated,
-      lastAccess: Int64(entry.lastAccess))
+      lastAccess: Int64(entry.lastAccess), isAway: !entry.hasBody)
     guard try bits() == row.seal(encoded) else { throw changed }
     if entry.freshUntil == 0 { row.record.freshUntil = 0 }
     return row

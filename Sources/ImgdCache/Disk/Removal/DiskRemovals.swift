@@ -16,9 +16,12 @@ final class DiskRemovals: DiskPart {
 
   /// How long purges that are still under way may go on when the daemon stops.
   private static let longestEnd = Duration.seconds(3)
+  /// How many forms whose picture has gone leave in one tick.
+  private static let mostOrphans = 256
 
   private let tools: RemovalTools
   private let entries: EntryWork
+  private let bodies: EntryWork
   private let searches: PurgeSearches
   private let owed: OwedPurges
   private var removing = Fifo<any RemovalWork>()
@@ -33,11 +36,13 @@ final class DiskRemovals: DiskPart {
   override init(_ ground: DiskGround) {
     tools = RemovalTools(ground)
     entries = EntryWork(with: tools)
+    bodies = EntryWork(with: tools, keepingRows: true)
     owed = OwedPurges(ground, tools: tools)
     searches = PurgeSearches(ground, owed: owed)
     super.init(ground)
     tools.unlinks.onDue = { [unowned self] in enqueueOnce(tools.unlinks) }
     searches.onFound = { [unowned self] in remove($0) }
+    index.onOrphans = { [unowned self] in loop.nextTick { [unowned self] in removeOrphans() } }
   }
 
   /// Whether purges wait for a disk that works: until then nothing may be shown that they may cover.
@@ -52,7 +57,7 @@ final class DiskRemovals: DiskPart {
   var isIdle: Bool { searches.isEmpty && owed.isEmpty && removing.isEmpty && stalled.isEmpty && !isBusy }
 
   /// How many numbers of entries are held in memory until the entries have gone.
-  var numbersHeld: Int { purgesBeingCarriedOut.reduce(entries.count) { $0 + $1.count } }
+  var numbersHeld: Int { purgesBeingCarriedOut.reduce(entries.count + bodies.count) { $0 + $1.count } }
 
   /// Removes the entries at some places. If room is needed `urgently`, all of them go before any job that the writer
   /// is given later.
@@ -66,8 +71,29 @@ final class DiskRemovals: DiskPart {
       numbers.append(entry.number)
     }
     if reason == .eviction { reports.evicted(removal) }
-    entries.add(numbers)
-    if urgently { entries.stepThrough(numbers.count) } else { enqueueOnce(entries) }
+    carryOut(entries, numbers, urgently: urgently)
+  }
+
+  /// Removes the bytes of the pictures at some places, which make room that way, and keeps what is known of them.
+  func shed(_ places: [Int], urgently: Bool) {
+    guard !places.isEmpty else { return }
+    var removal = Removal()
+    for place in places { removal.count(index.shed(place)) }
+    reports.evicted(removal)
+    carryOut(bodies, places.map { index[$0].number }, urgently: urgently)
+  }
+
+  private func carryOut(_ work: EntryWork, _ numbers: [UInt32], urgently: Bool) {
+    work.add(numbers)
+    if urgently { work.stepThrough(numbers.count) } else { enqueueOnce(work) }
+  }
+
+  /// Removes forms whose picture has gone otherwise than by an eviction, or is another now: nothing leads to them.
+  private func removeOrphans() {
+    let places = index.orphans(most: Self.mostOrphans)
+    guard !places.isEmpty else { return }
+    remove(places, as: .loss)
+    loop.nextTick { [unowned self] in removeOrphans() }
   }
 
   /// Removes the entry of a digest for good: even after a restart it is not found again.
@@ -81,7 +107,7 @@ final class DiskRemovals: DiskPart {
     let work = PurgeWork(tools.order(filter, isSoft: isSoft), with: tools, then: then)
     guard health.isUp else { return owed.add([work]) }
     searches.add(work)
-    if work.isClearing { entries.forget() }
+    if work.isClearing { forgetEntries() }
     go()
   }
 
@@ -118,6 +144,7 @@ final class DiskRemovals: DiskPart {
     for work in stalled { removing.append(work) }
     stalled = []
     enqueueOnce(entries)
+    enqueueOnce(bodies)
     enqueueOnce(tools.unlinks)
     go()
   }
@@ -126,8 +153,13 @@ final class DiskRemovals: DiskPart {
   func supersede() {
     let works = searches.takeAll() + purgesBeingCarriedOut
     (removing, stalled, current, enqueued) = (Fifo(), [], nil, [])
-    entries.forget()
+    forgetEntries()
     owed.add(works)
+  }
+
+  private func forgetEntries() {
+    entries.forget()
+    bodies.forget()
   }
 
   /// Has the writer write down the purges that have no row yet, and carry out as many as there is time for.

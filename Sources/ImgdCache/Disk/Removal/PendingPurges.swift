@@ -132,7 +132,7 @@ extension RemovalOrder {
     guard entry.number <= ceiling else { return false }
     if let storedBefore, Int64(entry.storedAt) >= storedBefore { return false }
     if let usedBefore, Int64(entry.lastAccess) >= usedBefore { return false }
-    if let staleAt, Int64(entry.freshUntil) > staleAt { return false }
+    if let staleAt, entry.isForm || Int64(entry.freshUntil) > staleAt { return false }
     if tags != nil || filter.tag == nil { return filter.matchesName(key, tags: tags ?? []) }
     var names = filter
     names.tag = nil

@@ -36,14 +36,19 @@ struct RemovalTools {
   func unlinkLater() { unlinks.schedule(after: rules.limits.lease) }
 }
 
-/// Removes the rows and files of entries that were evicted or lost, and have left memory already.
+/// Removes the rows and files of entries that were evicted or lost, and have left memory already; or the files alone of
+/// those whose bytes have.
 ///
 /// After a stop or a kill, the next start finds those that are left.
 final class EntryWork: RemovalWork {
   private let tools: RemovalTools
+  private let keepsRows: Bool
   private var numbers: [UInt32] = []
 
-  init(with tools: RemovalTools) { self.tools = tools }
+  init(with tools: RemovalTools, keepingRows keepsRows: Bool = false) {
+    self.tools = tools
+    self.keepsRows = keepsRows
+  }
 
   var count: Int { numbers.count }
 
@@ -55,10 +60,14 @@ final class EntryWork: RemovalWork {
     guard !numbers.isEmpty else { return then(.done) }
     let part = Array(numbers.suffix(RemovalStep.most))
     numbers.removeLast(part.count)
-    let (leases, wall) = (tools.leases.ends(of: part), tools.rules.wall)
+    let (leases, wall, keepsRows) = (tools.leases.ends(of: part), tools.rules.wall, keepsRows)
     if !leases.ends.isEmpty { tools.unlinkLater() }
     tools.threads.order(
-      { (disk) throws(DiskTrouble) in try EntryRemoval(disk: disk).remove(part, leases: leases, at: wall) },
+      { (disk) throws(DiskTrouble) in
+        let removal = EntryRemoval(disk: disk)
+        if keepsRows { return try removal.shed(part, leases: leases, at: wall) }
+        try removal.remove(part, leases: leases, at: wall)
+      },
       then: { [unowned self, generation = tools.threads.generation] done in
         if done == nil, generation == tools.threads.generation { numbers += part }
         then(done == nil ? .failed : numbers.isEmpty ? .done : .more)

@@ -80,29 +80,60 @@ final class DiskEviction: DiskPart {
       })
   }
 
-  /// Removes the entries that go next. One that is leased is in somebody's hands: it moves to the other end of the
-  /// order, so that it is not in the way again. `goesOn` says whether more has to go and some have not been looked at.
+  /// What goes next, as far as it has been looked at.
+  private struct Choice {
+    /// Entries that go as a whole.
+    var victims: [Int] = []
+    /// Pictures of which the bytes alone go.
+    var sources: [Int] = []
+    /// Entries that are in somebody's hands, and facts whose forms go before them.
+    var spared: [Int] = []
+    var left: Int
+
+    var count: Int { victims.count + sources.count + spared.count }
+  }
+
+  /// Removes what goes next: the bytes of sources, then what was least recently used. What is spared moves to the other
+  /// end of the order, so that it is not in the way again. `goesOn` says whether more has to go and some have not been
+  /// looked at.
   @discardableResult private func evict(until wanted: Int, urgently: Bool = false) -> (
     evicted: Int, spared: Int, goesOn: Bool
   ) {
     let most = urgently ? Self.mostUrgent : Self.mostAtOnce
-    var left = index.allocated
-    var (victims, spared): ([Int], [Int]) = ([], [])
+    var choice = Choice(left: index.allocated)
+    if rules.limits.shedsOriginals { choose(from: index.sources, until: wanted, most: most, into: &choice) }
+    // What was chosen is out of the way before the order is asked.
+    carryOut(choice, urgently: urgently)
+    var rest = Choice(left: index.allocated)
+    choose(from: index.victims, until: wanted, most: most - choice.count, into: &rest)
+    carryOut(rest, urgently: urgently)
+    let count = choice.count + rest.count
+    let spared = choice.spared.count + rest.spared.count
+    return (count - spared, spared, rest.left > wanted && count == most)
+  }
+
+  private func choose(from places: some Sequence<Int>, until wanted: Int, most: Int, into choice: inout Choice) {
     let wall = rules.wall
-    for place in index.victims {
-      guard left > wanted, victims.count + spared.count < most else { break }
+    for place in places {
+      guard choice.left > wanted, choice.count < most else { return }
       let entry = index[place]
-      if entry.isLeased(at: wall) {
-        spared.append(place)
+      let keepsForms = rules.limits.shedsOriginals && index.hasForms(place)
+      if entry.isLeased(at: wall) || keepsForms && !entry.hasBody {
+        choice.spared.append(place)
+      } else if keepsForms {
+        choice.left -= entry.allocated - DiskEntry.chargeForFacts
+        choice.sources.append(place)
       } else {
-        left -= entry.allocated
-        victims.append(place)
+        choice.left -= entry.allocated
+        choice.victims.append(place)
       }
     }
-    for place in spared { index.spare(place) }
-    removals.remove(victims, as: .eviction, urgently: urgently)
-    let isFull = victims.count + spared.count == most
-    return (victims.count, spared.count, left > wanted && isFull)
+  }
+
+  private func carryOut(_ choice: Choice, urgently: Bool) {
+    for place in choice.spared { index.spare(place) }
+    removals.shed(choice.sources, urgently: urgently)
+    removals.remove(choice.victims, as: .eviction, urgently: urgently)
   }
 
   /// Schedules the search for entries that have grown too old, several times within the age limit.

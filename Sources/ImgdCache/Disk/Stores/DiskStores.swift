@@ -60,6 +60,7 @@ final class DiskStores: DiskPart {
     if image.scope != nil { return .credentials }
     if purges.verdict(on: image, in: .disk) == .purged { return .purged }
     if image.freshness.refusal != nil { return .noStore }
+    if !image.hasBody { return .lost }
     if image.facts.width < 1 || image.facts.height < 1 { return .noStore }
     if image.byteCount > min(rules.limits.capacity, Int(UInt32.max)) { return .tooLarge }
     if health.state == .readOnly { return health.isFull ? .full : .readOnly }

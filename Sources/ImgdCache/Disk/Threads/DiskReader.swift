@@ -46,9 +46,11 @@ final class DiskReader {
 
   func giveBack() { index?.giveBack() }
 
-  func load(_ number: UInt32) -> FileAnswer<(StoredRecord, Payload)> {
+  /// A picture with its record; the record alone if the bytes have gone.
+  func load(_ number: UInt32) -> FileAnswer<(StoredRecord, Payload?)> {
     do throws(DiskTrouble) {
       guard let row = try row(number), let file = row.file else { return .missing }
+      if row.isAway { return .sound((row.record, nil), stamp: 0) }
       return read(file, count: row.record.bytes, checksum: row.record.checksum).map { (row.record, $0) }
     } catch { return .failed(error) }
   }

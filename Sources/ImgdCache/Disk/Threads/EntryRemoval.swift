@@ -19,6 +19,14 @@ struct EntryRemoval {
     try unlink(files.filter { $0.keepUntil <= wall })
   }
 
+  /// Removes the files of entries, and notes in their rows that the bytes have gone.
+  func shed(_ numbers: [UInt32], leases: LeaseEnds, at wall: Int64) throws(DiskTrouble) {
+    let files = try commit(removing: numbers, leases: leases) { index throws(IndexProblem) in
+      try index.entries.shed(numbers) { leases.end(of: $0) }
+    }
+    try unlink(files.filter { $0.keepUntil <= wall })
+  }
+
   /// Removes some of the entries that a purge of everything covers, and in the end its row; returns
   /// whether more are left.
   func removeSome(of order: RemovalOrder, leases: LeaseEnds, at wall: Int64) throws(DiskTrouble) -> Bool {

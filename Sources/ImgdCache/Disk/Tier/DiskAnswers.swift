@@ -19,6 +19,8 @@ package struct EntryDetails: Sendable {
   package let freshFor: Int
   /// The time of storing, in seconds since 1970.
   package let storedAt: Int64
+  /// Whether there is a file; `path` means nothing otherwise.
+  package let hasBody: Bool
   /// Its tags; left empty when the details come from memory alone (`ReadyHits`).
   package let tags: [String]
   package let path: String

@@ -151,6 +151,16 @@ final class UseLog {
 
   func note(_ place: Int) {
     index.use(place, at: rules.wall)
+    writeLater(place)
+  }
+
+  /// Notes the use of a form as one of its picture's facts.
+  func noteFacts(_ place: Int) {
+    index.useFacts(place, at: rules.wall)
+    writeLater(place)
+  }
+
+  private func writeLater(_ place: Int) {
     guard noted < Self.mostInPeriod, index.noteUse(place, in: number) else { return }
     if timer == nil { begin() }
     noted += 1

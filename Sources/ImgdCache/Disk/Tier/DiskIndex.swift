@@ -15,10 +15,16 @@ final class DiskIndex {
   private var cleared: UInt32 = 0
   /// How many times entries have gone, or were noted as having a file that has to be looked at.
   private(set) var lossCount = 0
+  /// The bases of forms whose pictures have gone, or are others now.
+  private var orphaned: [UInt32] = []
+  /// Called when there are such forms; set once by the removals.
+  var onOrphans: () -> Void = {}
 
   init() {}
 
   var count: Int { table.count }
+  /// How many entries are facts alone.
+  var recordCount: Int { table.recordCount }
   var allocated: Int { table.allocated }
   var leasedBytes: Int { table.leasedBytes }
 
@@ -45,6 +51,12 @@ final class DiskIndex {
   /// The places in use in the order in which they go when room is made.
   var victims: some Sequence<Int> { table.victims }
 
+  /// The places of pictures with forms whose bytes go before anything else, in their order.
+  var sources: some Sequence<Int> { table.sources }
+
+  /// Whether an entry is a picture of which there are forms.
+  func hasForms(_ place: Int) -> Bool { table.hasForms(of: table[place].digest) }
+
   /// The places in use among the `count` from `start` on, in no particular order; nil after the last.
   func places(from start: Int, count: Int) -> [Int]? { table.places(from: start, count: count) }
 
@@ -56,8 +68,10 @@ final class DiskIndex {
   func insert(_ entry: DiskEntry) -> (place: Int, isReplacement: Bool) {
     let old = table.place(of: entry.digest)
     if let old {
-      table.remove(old)
+      let former = table.remove(old)
       lossCount += 1
+      // Forms of the same bytes are found under the new entry.
+      if former.checksum != entry.checksum { leaveForms(of: former) }
     }
     return (table.insert(entry), old != nil)
   }
@@ -82,21 +96,46 @@ final class DiskIndex {
     let entry = table.remove(place)
     lossCount += 1
     if !isLoaded { removedWhileLoading.insert(entry.number) }
+    leaveForms(of: entry)
     return entry
+  }
+
+  /// Notes that the bytes of an entry go, and returns how much room that makes.
+  func shed(_ place: Int) -> Int {
+    lossCount += 1
+    return table.shed(place)
+  }
+
+  private func leaveForms(of entry: DiskEntry) {
+    guard table.hasForms(of: entry.digest) else { return }
+    orphaned.append(entry.digest.formBase)
+    if orphaned.count == 1 { onOrphans() }
+  }
+
+  /// Some places of forms that nothing leads to any more, at most `most`. It is called again once these have been
+  /// removed, until there are none.
+  func orphans(most: Int) -> [Int] {
+    while let base = orphaned.last {
+      let forms = table.forms(of: base, most: most)
+      if forms.count < most { orphaned.removeLast() }
+      if !forms.isEmpty { return forms }
+    }
+    return []
   }
 
   /// Removes the entry with a digest and a number, and if it is not here yet, keeps it from being taken in.
   func remove(_ digest: KeyDigest, number: UInt32) {
     if let place = place(of: digest, number: number) {
-      table.remove(place)
-      lossCount += 1
+      remove(place)
+    } else if !isLoaded {
+      removedWhileLoading.insert(number)
     }
-    if !isLoaded { removedWhileLoading.insert(number) }
   }
 
   /// Removes every entry. The caller gets the table, since freeing a large one takes time.
   func takeAll() -> EntryTable {
     lossCount += 1
+    orphaned = []
     defer { table = EntryTable() }
     return table
   }
@@ -112,6 +151,8 @@ final class DiskIndex {
 
   func use(_ place: Int, at wall: Int64) { table.use(place, at: UInt32(clamping: wall)) }
 
+  func useFacts(_ place: Int, at wall: Int64) { table.useFacts(place, at: UInt32(clamping: wall)) }
+
   func noteUse(_ place: Int, in period: UInt16) -> Bool { table.noteUse(place, in: period) }
 
   /// Marks the entry with a digest and a number so that its origin has to confirm it, even if it is not here yet.
@@ -124,7 +165,7 @@ final class DiskIndex {
   }
 
   /// Makes an entry the last to be evicted.
-  func spare(_ place: Int) { table.touch(place) }
+  func spare(_ place: Int) { table.spare(place) }
 
   func setStamp(_ stamp: UInt64, at place: Int) { table[place].stamp = stamp }
 
@@ -138,10 +179,7 @@ final class DiskIndex {
 
   /// Takes over what has changed because the origin has confirmed the answer.
   func renew(_ place: Int, by record: StoredRecord) {
-    table[place].storedAt = UInt32(clamping: record.storedAt)
-    table[place].freshUntil = UInt32(clamping: record.freshUntil)
-    table[place].modified = record.modified
-    table[place].isPlain = record.flags.contains(.plain)
+    table[place].renew(by: record)
     table.setBase(record.baseTag, at: place)
   }
 }
@@ -149,21 +187,27 @@ final class DiskIndex {
 /// The entries of the disk tier, found by the digests of their keys and ordered by their last use.
 struct EntryTable {
   private(set) var count = 0
-  private(set) var allocated = 0
+  var allocated = 0
+  /// How many entries have no bytes.
+  var recordCount = 0
 
   private(set) var leasedBytes = 0
 
   /// The entries by place, in parts of equal size, so that nothing has to move when the table grows.
   private var parts: [[DiskEntry?]] = []
   private var order = EvictionOrder()
-  private var table = PlaceTable()
-  private var bases = PlaceTable()
+  /// The pictures with bytes of which a form was made after they were last used themselves.
+  var chain = PlaceChain()
+  /// By the ends of digests, from which the forms of a picture know it.
+  private(set) var table = PlaceTable()
+  /// The answers to each name that depend on the request, and of the forms of each picture the first.
+  private(set) var bases = PlaceTable()
   private var baseCount = 0
   private let seed = KeyHasher.randomSeed()
 
   init() {}
 
-  func place(of digest: KeyDigest) -> Int? { table.place(tag(of: digest.low)) { self.entry(at: $0)?.digest == digest } }
+  func place(of digest: KeyDigest) -> Int? { table.place(tag(of: digest)) { self.entry(at: $0)?.digest == digest } }
 
   func entry(at place: Int, number: UInt32) -> DiskEntry? {
     guard place >= 0, place < parts.count << Self.partBits, let entry = entry(at: place), entry.number == number else {
@@ -183,12 +227,13 @@ struct EntryTable {
   /// The memory that it takes, roughly, including each entry's places in the order and in the tables.
   var heldBytes: Int {
     (parts.count << Self.partBits) * (MemoryLayout<DiskEntry?>.stride + 16) + order.heldBytes + baseCount * 16
+      + chain.heldBytes
   }
 
   private static let partBits = 12
   private static let partMask = 1 << partBits - 1
 
-  @inline(__always) private func entry(at place: Int) -> DiskEntry? {
+  @inline(__always) func entry(at place: Int) -> DiskEntry? {
     parts[place >> Self.partBits][place & Self.partMask]
   }
 
@@ -216,20 +261,25 @@ struct EntryTable {
   @discardableResult mutating func insert(_ entry: DiskEntry, asNewest: Bool = true) -> Int {
     let place = order.insert(asNewest: asNewest)
     put(entry, at: place)
-    table.insert(tag(of: entry.digest.low), place)
-    noteBase(entry.base, at: place)
+    table.insert(tag(of: entry.digest), place)
+    if entry.isForm { linkForm(place, asNewest: asNewest) } else { noteBase(entry.base, at: place) }
+    // Of what was read from the index file it is unknown what was used last.
+    if !asNewest { makeSource(place, asNewest: false) }
     count += 1
     allocated += entry.allocated
+    if !entry.hasBody { recordCount += 1 }
     return place
   }
 
   @discardableResult mutating func remove(_ place: Int) -> DiskEntry {
     let entry = self[place]
     order.remove(place)
-    table.remove(tag(of: entry.digest.low), place)
-    forgetBase(entry.base, at: place)
+    if chain.contains(place) { chain.remove(place) }
+    table.remove(tag(of: entry.digest), place)
+    if entry.isForm { unlinkForm(place) } else { forgetBase(entry.base, at: place) }
     put(nil, at: place)
     count -= 1
+    if !entry.hasBody { recordCount -= 1 }
     if entry.leaseEnd > 0 { leasedBytes -= Int(entry.bytes) }
     allocated -= entry.allocated
     return entry
@@ -237,8 +287,20 @@ struct EntryTable {
 
   mutating func touch(_ place: Int) { order.touch(place) }
 
-  mutating func use(_ place: Int, at wall: UInt32) {
+  /// Makes an entry the last to go, with its bytes.
+  mutating func spare(_ place: Int) {
     touch(place)
+    if chain.contains(place) { chain.remove(place) }
+  }
+
+  mutating func use(_ place: Int, at wall: UInt32) {
+    spare(place)
+    parts[place >> Self.partBits][place & Self.partMask]?.lastAccess = wall
+  }
+
+  /// Notes the use of a form as one of its picture's facts, and not of the picture's bytes.
+  mutating func useFacts(_ place: Int, at wall: UInt32) {
+    if !self[place].hasBody { touch(place) }
     parts[place >> Self.partBits][place & Self.partMask]?.lastAccess = wall
   }
 
@@ -263,19 +325,21 @@ struct EntryTable {
     self[place].base = base
   }
 
-  private mutating func noteBase(_ base: UInt32, at place: Int) {
+  mutating func noteBase(_ base: UInt32, at place: Int) {
     guard base > 0 else { return }
     bases.insert(tag(of: UInt64(base)), place)
     baseCount += 1
   }
 
-  private mutating func forgetBase(_ base: UInt32, at place: Int) {
+  mutating func forgetBase(_ base: UInt32, at place: Int) {
     guard base > 0 else { return }
     bases.remove(tag(of: UInt64(base)), place)
     baseCount -= 1
   }
 
-  private func tag(of number: UInt64) -> UInt32 {
+  private func tag(of digest: KeyDigest) -> UInt32 { tag(of: UInt64(digest.tag)) }
+
+  func tag(of number: UInt64) -> UInt32 {
     var hasher = KeyHasher(seed)
     hasher.combine(number)
     return PlaceTable.tag(hasher.finish())

@@ -12,18 +12,24 @@ package struct DiskLimits: Sendable, Equatable {
   package let minFree: MinFree
   /// How long a path that was handed out stays.
   package let lease: Duration
+  /// Whether the bytes of pictures that have forms go before the forms do.
+  package let shedsOriginals: Bool
 
   /// The capacity as it was set.
   let allowance: Capacity
   /// The size of the file system that holds the directory; nil while it is not known.
   var fileSystem: Int?
 
-  package init(capacity: Capacity, trimToPercent: Int, maxAge: Duration?, minFree: MinFree, lease: Duration) {
+  package init(
+    capacity: Capacity, trimToPercent: Int, maxAge: Duration?, minFree: MinFree, lease: Duration,
+    shedsOriginals: Bool = true
+  ) {
     allowance = capacity
     self.trimToPercent = trimToPercent
     self.maxAge = maxAge
     self.minFree = minFree
     self.lease = lease
+    self.shedsOriginals = shedsOriginals
   }
 
   static let none = DiskLimits(capacity: .bytes(0), trimToPercent: 100, maxAge: nil, minFree: .bytes(0), lease: .zero)

@@ -64,6 +64,9 @@ package final class DiskTier {
 
   package var count: Int { parts.index.count }
 
+  /// How many entries have no file: the bytes of these pictures have gone before their forms.
+  package var recordCount: Int { parts.index.recordCount }
+
   package var allocated: Int { parts.index.allocated }
 
   /// Bytes of files that have been leased.
@@ -152,7 +155,7 @@ package final class DiskTier {
     parts.renewals.renew(image, countsAsUse: countsAsUse)
   }
 
-  /// Whether an image's own file is there, as far as the index knows.
+  /// Whether an image's own entry is there, as far as the index knows, with a file or without.
   package func holds(_ image: CachedImage) -> Bool {
     guard let file = image.file else { return false }
     return parts.files.entry(of: file) != nil

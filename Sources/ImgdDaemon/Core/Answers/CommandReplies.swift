@@ -128,6 +128,9 @@ extension WireError {
     "the fetch was for pixels, and its outcome is kept as such: wait with deliver pixels or none, "
       + "or fetch the picture in another form")
 
+  static let bytesAreGone = WireError(
+    .notCached, "the picture was confirmed, but its bytes are no longer cached: fetch it anew")
+
   static func duplicate(_ receipt: ReceiptID) -> WireError {
     WireError(.duplicateReceipt, "the receipt \(receipt) belongs to a fetch that has not ended: choose a new UUID")
   }

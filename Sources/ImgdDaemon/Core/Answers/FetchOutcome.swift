@@ -62,6 +62,8 @@ struct DeliveredImage {
   var isStale = false
   /// The URL that redirects have led to; nil without any.
   var finalURL: String?
+  /// The form that is shown in its place, since its own bytes have gone.
+  var form: Form?
   /// Whether it is already in the form that the fetch wants.
   var isMade = false
   /// The age and the frames of the picture that it was made of.
@@ -69,6 +71,31 @@ struct DeliveredImage {
   var originalFrames: Int32?
   /// Stands for the picture until it can be shown, if the fetch wants one.
   var placeholder: Placeholder?
+
+  struct Form {
+    let image: CachedImage
+    /// Nil for one that has only just been made.
+    let source: Source?
+  }
+
+  /// What is shown: its form in its place, with what the answer says about the picture itself.
+  func shown(at now: Instant) -> DeliveredImage {
+    guard let form else { return self }
+    var shown = self
+    shown.form = nil
+    shown.image = form.image
+    if source == .memory || source == .disk, let from = form.source { shown.source = from }
+    shown.isMade = true
+    shown.originalFrames = image.facts.frames
+    shown.originalAge = ShownAge(image, at: now)
+    return shown
+  }
+
+  func shown(as form: Form, at now: Instant) -> DeliveredImage {
+    var delivered = self
+    delivered.form = form
+    return delivered.shown(at: now)
+  }
 
   /// A copy that says whether it is stale at this moment.
   func asShown(at now: Instant) -> DeliveredImage {

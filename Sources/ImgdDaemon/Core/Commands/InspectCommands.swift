@@ -112,13 +112,18 @@ final class InspectCommands {
     for key: CacheKey, _ query: QueryRequest, for client: ReplyPlace,
     _ answer: @escaping (_ tier: String, Placeholder?, _ write: (inout JSONWriter) -> Void) -> Void
   ) {
-    if let image = pictures.memory.peek(key) {
+    let held = pictures.memory.peek(key)
+    if let image = held, image.hasBody {
       return find(placeholderOf: image, query, for: client) { [self] placeholder in
         answer(Tier.memory.rawValue, placeholder) { describe(image, in: &$0) }
       }
     }
     pictures.disk.look(for: key) { [self] entry in
-      guard let entry else { return answer("none", nil) { _ in } }
+      guard let entry else {
+        guard let held else { return answer("none", nil) { _ in } }
+        let placeholder = query.describe ? PictureDescription(packed: held.description) : nil
+        return answer(Tier.memory.rawValue, placeholder.map { .description($0) }) { describe(held, in: &$0) }
+      }
       find(placeholderOf: key, query, for: client) { [self] placeholder in
         answer(Tier.disk.rawValue, placeholder) { describe(entry, in: &$0) }
       }
@@ -155,7 +160,7 @@ final class InspectCommands {
   ) {
     guard query.describe else { return then(nil) }
     let describe = { [self] (image: CachedImage?) in
-      guard let image else { return then(nil) }
+      guard let image, image.hasBody || !image.description.isEmpty else { return then(nil) }
       find(placeholderOf: image, query, for: client, then: then)
     }
     pictures.disk.fetch(key, countsAsUse: false, then: describe).passOn(to: describe)
@@ -214,13 +219,14 @@ final class InspectCommands {
     line.entry(
       entry.facts, bytes: entry.bytes, age: entry.age, freshFor: entry.freshFor, storedAt: entry.storedAt,
       tags: entry.tags)
-    line.field("path", entry.path)
+    if entry.hasBody { line.field("path", entry.path) } else { line.field("body", false) }
   }
 
   private func describe(_ image: CachedImage, in line: inout JSONWriter) {
     line.entry(
       image.facts, bytes: image.byteCount, age: image.age(at: loop.now), freshFor: image.freshFor(at: loop.now),
       storedAt: image.storedAtWall, tags: image.tags)
+    if !image.hasBody { line.field("body", false) }
   }
 }
 

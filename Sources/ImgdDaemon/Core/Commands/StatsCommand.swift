@@ -81,7 +81,8 @@ final class StatsCommand {
       "bytes": disk.allocated, "capacity": disk.limits.capacity, "preferred": disk.limits.preferred,
       "entries": disk.count, "hits": counts.hits, "misses": counts.misses, "insertions": counts.insertions,
       "replacements": counts.replacements, "evictions": counts.evictions, "evicted_bytes": counts.evictedBytes,
-      "purges": counts.purges, "lent_bytes": disk.lentBytes, "files": disk.count,
+      "purges": counts.purges, "lent_bytes": disk.lentBytes, "files": disk.count - disk.recordCount,
+      "records": disk.recordCount,
       "write_errors": counts.writeErrors, "corrupt": counts.corrupt,
     ])
     line.field("state", disk.state.rawValue)

@@ -64,7 +64,7 @@ final class Downloader {
   /// Shares a transfer that is under way, or begins one.
   func join(_ key: MergeKey, _ waiter: MergedDownload.Waiter, confirming stored: CachedImage?) -> Place {
     let wish = waiter.wish
-    let shared = downloads(for: key).last { $0.admits(wish.mode) }
+    let shared = downloads(for: key).last { $0.admits(wish) }
     if let shared {
       counts.coalesced += 1
       scheduler.join(shared.serial, by: wish.claimant, wish.priority, at: loop.now)
@@ -75,7 +75,7 @@ final class Downloader {
     return Place(download: download, isShared: shared != nil, number: number)
   }
 
-  func hasShare(for key: MergeKey, _ mode: CacheMode) -> Bool { downloads(for: key).contains { $0.admits(mode) } }
+  func hasShare(for key: MergeKey, _ wish: PictureWish) -> Bool { downloads(for: key).contains { $0.admits(wish) } }
 
   /// The downloads for a key, compared with what was purged in the meantime.
   private func downloads(for key: MergeKey) -> [MergedDownload] {

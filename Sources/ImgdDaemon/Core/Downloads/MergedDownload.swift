@@ -170,12 +170,13 @@ final class MergedDownload {
     return part.members
   }
 
-  /// Whether a request under `mode` may share this transfer.
+  /// Whether a request may share this transfer.
   ///
-  /// A request for a fresh answer shares only transfers that were begun to get one; others take any answer.
-  func admits(_ mode: CacheMode) -> Bool {
-    guard state != .closed, !isPurged else { return false }
-    switch mode {
+  /// A request for a fresh answer shares only transfers that were begun to get one; others take any answer, but for one
+  /// that may bring no bytes where these are needed.
+  func admits(_ wish: PictureWish) -> Bool {
+    guard state != .closed, !isPurged, !wish.needsBody || confirming?.hasBody != false else { return false }
+    switch wish.mode {
     case .reload: return policy == .reload
     case .noCache: return policy == .noCache || policy == .reload
     case .noStore: return policy == .noStore || policy == .reload

@@ -39,6 +39,8 @@ final class FetchAnswers {
       return client.postpone { [unowned self] in deliver(delivered, to: recipient) }
     }
     let image = delivered.image
+    // The daemon itself has had it confirmed, for the forms that are there.
+    if !image.hasBody, recipient.delivery != .none { return refuse(recipient, .bytesAreGone) }
     if image.isPixels, [.path, .inline, .fd].contains(recipient.delivery) { return refuse(recipient, .keptAsPixels) }
     switch recipient.delivery {
     case .path: deliverPath(of: delivered, to: recipient, path: path)
@@ -232,7 +234,7 @@ final class FormPreparation {
         renditions.make(order) { [unowned self] outcome in
           done()
           switch outcome {
-          case .success(let made): store(delivered.made(made, at: loop.now), for: job, then: then)
+          case .success(let made): store(delivered.shown(as: made, at: loop.now), for: job, then: then)
           case .failure(let failure):
             carryOut(
               next(after: form, failure, for: job, of: delivered.image), with: delivered, for: job, then: then)
@@ -279,19 +281,6 @@ final class FormPreparation {
     pictures.lendFile(of: delivered.image, mayStore: job.request.keepsOnDisk, countsAsUse: job.mode.counts) { path in
       then(.image(delivered), path)
     }
-  }
-}
-
-extension DeliveredImage {
-  /// The rendition in place of its original, with what the answer says about the original.
-  fileprivate func made(_ made: Renditions.Made, at now: Instant) -> DeliveredImage {
-    var delivered = self
-    delivered.image = made.image
-    if source == .memory || source == .disk, let from = made.source { delivered.source = from }
-    delivered.isMade = true
-    delivered.originalFrames = image.facts.frames
-    delivered.originalAge = ShownAge(image, at: now)
-    return delivered
   }
 }
 

@@ -106,7 +106,7 @@ final class FetchJob {
   var wish: PictureWish {
     PictureWish(
       request, mode, by: claimant, allowance: allowance, isRefresh: machine.isRefresh,
-      isRedirected: route.finalURL != nil)
+      isRedirected: route.finalURL != nil, needsBody: machine.offered?.hasBody ?? true)
   }
 
   var state: FetchState {
@@ -122,7 +122,8 @@ final class FetchJob {
   /// An outcome as this job sees it: its stale stand-in, its own limit, and whether it joined another's transfer.
   func own(_ outcome: FetchOutcome, at now: Instant) -> FetchOutcome {
     switch standingIn(for: outcome, at: now) {
-    case .image(var delivered):
+    case .image(let found):
+      var delivered = found.shown(at: now)
       guard delivered.image.byteCount <= allowance.bytes else {
         return .failure(FetchFailure(error: .tooLarge(limit: allowance.bytes)))
       }

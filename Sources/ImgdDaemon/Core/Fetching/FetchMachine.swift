@@ -4,9 +4,12 @@
 //   begun                      findMade; find, under a condition of the client's; recall, where no cache is read
 //   made      a form           show
 //             nothing          find
-//   found     of use           show, and confirm afterwards what is stale
+//   found     without bytes    findForm
+//             of use           show, and confirm afterwards what is stale
 //             not wanted else  askFleet
 //             otherwise        recall
+//   formed    a form           as found; end, where the origin has just confirmed it
+//             nothing          findBytes, where memory alone was asked; else as found nothing
 //   recalled  an answer        give, and confirm afterwards what is stale
 //             an unknown name  end
 //             nothing          askFleet; end, where only what is stored is wanted
@@ -16,7 +19,7 @@
 //             of no use        claim, once; else as nothing
 //             an earlier wait  find
 //             nothing          download; recall, where only what is stored is wanted
-//   settled   an outcome       end
+//   settled   an outcome       end; findForm, where it comes without bytes
 //             a redirect       as begun, for its target
 //             a failure        give, where a stale answer may stand in for it
 //
@@ -36,6 +39,8 @@ struct FetchMachine {
     case made(DeliveredImage?)
     /// The picture in memory or on disk.
     case found(DeliveredImage?)
+    /// The same with the form that is wanted, after a look for it; nil without one.
+    case formed(DeliveredImage?, of: DeliveredImage)
     case recalled(RecalledAnswer?)
     /// An answer was chosen, and counted.
     case given(CachedImage)
@@ -46,6 +51,10 @@ struct FetchMachine {
   enum Step {
     case findMade
     case find
+    /// Looks for the form that is wanted of a picture whose bytes have gone.
+    case findForm(of: DeliveredImage)
+    /// Looks on disk for such a picture that memory has.
+    case findBytes(of: CachedImage)
     case show(DeliveredImage, confirmsLater: Bool)
     case showOfFleet(FleetFound, confirmsLater: Bool)
     /// Looks among the answers without a picture; `missesMemory` says that a picture in memory was of no use.
@@ -95,7 +104,10 @@ struct FetchMachine {
     case .begunToConfirm(let image): confirm(image, from: .disk)
     case .made(let made?): .show(made, confirmsLater: false)
     case .made(nil): .find
-    case .found(let found): judge(found, circumstances)
+    case .found(let found?) where !found.image.hasBody: .findForm(of: found)
+    case .formed(let found?, _) where found.source == .revalidated: .end(.image(found))
+    case .formed(nil, let found) where found.source == .memory: .findBytes(of: found.image)
+    case .found(let found), .formed(let found, _): judge(found, circumstances)
     case .recalled(let answer): judge(answer, circumstances)
     case .given(let answer): follow(answer, circumstances)
     case .fleet(let finding): judge(finding, circumstances)
@@ -244,6 +256,8 @@ struct FetchMachine {
     switch settlement {
     case .ended(.failure(let failure)) where failure.isOfOrigin && fallbackAnswer != nil:
       fallbackAnswer.map { .give($0, confirmsLater: false) } ?? .end(.failure(failure))
+    // Nobody waits for what the daemon itself has had confirmed.
+    case .ended(.image(let confirmed)) where !confirmed.image.hasBody && !isRefresh: .findForm(of: confirmed)
     case .ended(let outcome): .end(outcome)
     case .redirected(let redirect): follow(redirect, circumstances)
     }

@@ -43,6 +43,8 @@ final class FetchPipeline: FetchPart {
     switch step {
     case .findMade: return findMade(for: job)
     case .find: return find(for: job)
+    case .findForm(let found): return findForm(of: found, for: job)
+    case .findBytes(let image): return findBytes(of: image, for: job)
     case .recall(let missesMemory):
       if missesMemory { pictures.memory.noteMiss() }
       return .recalled(recall(for: job))
@@ -73,12 +75,30 @@ final class FetchPipeline: FetchPart {
   }
 
   private func findMade(for job: FetchJob) -> FetchMachine.Event? {
-    guard let wanted = job.wanted else { return .made(nil) }
-    let look = MadeLook(
-      wanted: wanted, writable: preparation.renditions.writable, key: job.mergeKey, mode: job.mode,
-      rules: FreshnessRules(settings.http),
-      describes: job.request.describe, keepsInMemory: job.request.keepsInMemory)
+    guard let look = lookForMade(of: job) else { return .made(nil) }
     return event(of: job, { .made($0) }, look: { made.find(look, then: $0) })
+  }
+
+  private func findForm(of found: DeliveredImage, for job: FetchJob) -> FetchMachine.Event? {
+    guard let look = lookForMade(of: job) else { return .formed(nil, of: found) }
+    return event(of: job, { .formed($0, of: found) }, look: { made.find(look, of: found, then: $0) })
+  }
+
+  private func findBytes(of image: CachedImage, for job: FetchJob) -> FetchMachine.Event? {
+    event(
+      of: job, { .found($0) },
+      look: {
+        pictures.findBytes(
+          of: image, for: job.mergeKey, keeping: job.request.keepsInMemory, counts: job.mode.counts, then: $0)
+      })
+  }
+
+  private func lookForMade(of job: FetchJob) -> MadeLook? {
+    job.wanted.map {
+      MadeLook(
+        wanted: $0, writable: preparation.renditions.writable, key: job.mergeKey, mode: job.mode,
+        rules: FreshnessRules(settings.http), describes: job.request.describe, tiers: job.request.tiers)
+    }
   }
 
   private func find(for job: FetchJob) -> FetchMachine.Event? {
@@ -99,7 +119,10 @@ final class FetchPipeline: FetchPart {
 
   private func show(_ found: DeliveredImage, to job: FetchJob, _ confirmsLater: Bool) {
     if job.mode.counts {
-      if found.source == .memory, !found.isMade { pictures.memory.noteUse(of: found.image, at: loop.now) }
+      // The use of a form has been counted.
+      if found.source == .memory, !found.isMade, found.form == nil {
+        pictures.memory.noteUse(of: found.image, at: loop.now)
+      }
       _ = hits.recordHit()
     }
     let shown = found.isMade ? found : found.asShown(at: loop.now)

@@ -273,6 +273,7 @@ final class PlainHits {
     count += 1
     commands.countCommand()
     memory.noteUse(of: hit.image, at: now)
+    if !hit.original.hasBody { memory.touch(hit.original, at: now) }
     let elapsed = turns.lastLook.nanoseconds - now.nanoseconds
     latency.record(elapsed)
     answer(hit, id: line.extracting(found.parts.id), receipt: found.parts.receipt, after: elapsed, to: client)

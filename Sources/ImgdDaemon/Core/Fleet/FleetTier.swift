@@ -79,7 +79,7 @@ final class FleetTier {
       return nil
     }
     let claims = wish.mode != .onlyIfCached
-    if claims, downloader.hasShare(for: key, wish.mode) { return nil }
+    if claims, downloader.hasShare(for: key, wish) { return nil }
     return lookups.lookUp(
       key, wish, digest, claiming: claims && state.phase == .ok, serial: downloader.nextSerial, then: then)
   }
@@ -88,7 +88,7 @@ final class FleetTier {
   func claim(_ stamp: UInt64, for key: MergeKey, _ wish: PictureWish, then: @escaping (FleetFinding) -> Void)
     -> FleetLookups.Place?
   {
-    guard let lookups = readable, state.phase == .ok, !downloader.hasShare(for: key, wish.mode),
+    guard let lookups = readable, state.phase == .ok, !downloader.hasShare(for: key, wish),
       let digest = key.digestForAll
     else { return nil }
     return lookups.claim(stamp, for: key, wish, digest, serial: downloader.nextSerial, then: then)
@@ -115,9 +115,10 @@ final class FleetTier {
     if let claim { parts?.claims.attach(claim, to: download) }
   }
 
-  /// Stores what a download has brought, if it is for everybody; else removes what others would find afterwards.
+  /// Stores what a download has brought, if it is for everybody; else removes what others would find afterwards. What
+  /// was confirmed without its bytes says nothing about what others have.
   func keep(_ image: CachedImage, of download: MergedDownload) {
-    guard !download.isPurged else { return giveUp(download) }
+    guard !download.isPurged, image.hasBody else { return giveUp(download) }
     guard let claims = parts?.claims, state.phase == .ok, let mark = download.mark,
       download.mergeKey.digestForAll != nil, image.key == download.mergeKey.key, image.freshness.refusal == nil,
       download.wishes.contains(where: \.keepsInFleet), claims.keep(image, of: download, since: mark)

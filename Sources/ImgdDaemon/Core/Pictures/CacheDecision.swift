@@ -170,10 +170,12 @@ final class PictureWish {
   /// The tiers of this machine in which the picture is wanted.
   let tiers: Tiers
   let keepsInFleet: Bool
+  /// Whether a confirmation is of no use to it when the bytes of what is stored have gone.
+  let needsBody: Bool
 
   init(
     _ request: FetchRequest, _ mode: CacheMode, by claimant: Claimant, allowance: Allowance, isRefresh: Bool,
-    isRedirected: Bool
+    isRedirected: Bool, needsBody: Bool
   ) {
     self.mode = mode
     self.isRefresh = isRefresh
@@ -185,6 +187,7 @@ final class PictureWish {
     ttl = request.ttl
     tiers = request.tiers
     keepsInFleet = request.keepsInFleet
+    self.needsBody = needsBody
   }
 
   var isForKeeping: Bool { !tiers.isEmpty || keepsInFleet }

@@ -145,6 +145,17 @@ final class PictureTiers {
     return disk.fetch(key.key, countsAsUse: counts) { then(sighting($0)) }.map(sighting)
   }
 
+  /// Looks on disk for the bytes of a picture that memory has without them; what is found there may have none either.
+  func findBytes(
+    of image: CachedImage, for key: MergeKey, keeping: Bool, counts: Bool, then: @escaping (DeliveredImage?) -> Void
+  ) -> Look<DeliveredImage?> {
+    let risen = { [unowned self] (found: CachedImage?) -> DeliveredImage? in
+      guard let found, found.hasBody else { return found.map { DeliveredImage(image: $0, source: .disk) } }
+      return rise(.onDisk(found), for: key, keeping: keeping)
+    }
+    return disk.fetch(image.key, countsAsUse: counts) { then(risen($0)) }.map(risen)
+  }
+
   /// Takes a picture from disk into memory, unless it, or a newer one, has got there in the meantime.
   func rise(_ sighting: Sighting?, for key: MergeKey, keeping: Bool) -> DeliveredImage? {
     if case .inMemory(let image) = sighting { return DeliveredImage(image: image, source: .memory) }
@@ -157,7 +168,7 @@ final class PictureTiers {
   /// The picture, or a newer one in its place, that has got into memory since it was looked for.
   private func risen(_ sighting: Sighting?, for key: MergeKey) -> CachedImage? {
     guard let image = sighting?.image else { return inMemory(key) }
-    guard let risen = memory.peek(image.key), key.admits(risen) else { return nil }
+    guard let risen = memory.peek(image.key), risen.hasBody || !image.hasBody, key.admits(risen) else { return nil }
     return risen
   }
 
@@ -236,6 +247,8 @@ final class PictureTiers {
     var tiers = tiers
     for tier in Tier.allCases where purges.verdict(on: image, in: tier.scope) == .purged { tiers.remove(tier.scope) }
     let mayBeKept = image.freshness.refusal == nil
+    // Facts without bytes are where they are already, whoever has them confirmed.
+    let wanted = image.hasBody ? wanted : [.memory, .disk]
     guard variants.admit(image, isKept: mayBeKept && !wanted.isDisjoint(with: tiers), in: tiers) else { return }
     if tiers.contains(.memory) {
       if mayBeKept, wanted.contains(.memory) { keepInMemory(image) } else { _ = memory.remove(image.key) }
@@ -248,7 +261,7 @@ final class PictureTiers {
   private func keepInMemory(_ image: CachedImage) {
     switch memory.add(image, at: loop.now) {
     case .stored(let evicted):
-      hub.stored(image, bytes: image.byteCount, tier: .memory)
+      if image.hasBody { hub.stored(image, bytes: image.byteCount, tier: .memory) }
       noteEviction(evicted)
     case .refused(.purged): break
     case .refused: if memory.peek(image.key)?.serial ?? .max < image.serial { _ = memory.remove(image.key) }
@@ -270,6 +283,8 @@ final class PictureTiers {
   /// A picture that its origin has confirmed keeps its file.
   private func keepOnDisk(_ image: CachedImage) {
     if disk.holds(image) { return disk.renew(image) }
+    // Another answer has come in its place, with bytes.
+    guard image.hasBody else { return }
     if let refusal = disk.add(image), refusal != .purged { disk.remove(image.key) }
   }
 

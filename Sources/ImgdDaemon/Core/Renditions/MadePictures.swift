@@ -21,13 +21,37 @@ final class MadePictures {
     else { return .now(nil) }
     let key = original.key.made(of: original.checksum, form: form.text)
     if let image = inMemory(key, countsAsUse: look.mode.counts) {
-      if let picture = original.picture { pictures.keepPlace(of: image, as: form.text, with: picture) }
+      if let picture = original.picture {
+        if !picture.hasBody { pictures.memory.touch(picture, at: loop.now) }
+        pictures.keepPlace(of: image, as: form.text, with: picture)
+      }
       return .now(original.delivered(image, from: .memory))
     }
     guard !form.rendition.isPixels else { return .now(nil) }
-    let tiers: Tiers = look.keepsInMemory ? [.memory] : []
     let delivered = { (image: CachedImage?) in image.map { original.delivered($0, from: .disk) } }
-    return onDisk(key, keepingIn: tiers, countsAsUse: look.mode.counts) { then(delivered($0)) }.map(delivered)
+    return onDisk(key, keepingIn: look.tiers, countsAsUse: look.mode.counts) { then(delivered($0)) }.map(delivered)
+  }
+
+  /// Looks for a rendition of a picture whose bytes have gone, whether or not it may be shown now.
+  func find(_ look: MadeLook, of found: DeliveredImage, then: @escaping (DeliveredImage?) -> Void) -> Look<
+    DeliveredImage?
+  > {
+    let image = found.image
+    let description = PictureDescription(packed: image.description)
+    guard case .form(let form) = look.wanted.choice(for: image.facts, writable: look.writable),
+      !look.describes || description != nil
+    else { return .now(nil) }
+    let formed = { (form: CachedImage, source: DeliveredImage.Source) in
+      var delivered = found
+      delivered.form = DeliveredImage.Form(image: form, source: source)
+      if look.describes { delivered.placeholder = description.map { .description($0) } }
+      return delivered
+    }
+    let key = image.key.made(of: image.checksum, form: form.text)
+    if let made = inMemory(key, countsAsUse: look.mode.counts) { return .now(formed(made, .memory)) }
+    guard !form.rendition.isPixels else { return .now(nil) }
+    let onDisk = { (form: CachedImage?) in form.map { formed($0, .disk) } }
+    return self.onDisk(key, keepingIn: look.tiers, countsAsUse: look.mode.counts) { then(onDisk($0)) }.map(onDisk)
   }
 
   /// A picture that the request may be shown without asking its origin, as far as that is known at once.
@@ -74,6 +98,12 @@ final class MadePictures {
     let tiers = image.isPixels ? tiers.subtracting([.disk]) : tiers
     pictures.keep(image, wanted: tiers, in: tiers)
   }
+
+  /// Keeps a rendition that was made of a picture; in memory it is found with that.
+  func keep(_ image: CachedImage, as form: String, of original: CachedImage, in tiers: Tiers) {
+    keep(image, in: tiers)
+    if tiers.contains(.memory) { pictures.keepPlace(of: image, as: form, with: original) }
+  }
 }
 
 /// A look for a rendition that was made earlier.
@@ -102,7 +132,7 @@ struct MadeLook {
   let mode: CacheMode
   let rules: FreshnessRules
   let describes: Bool
-  let keepsInMemory: Bool
+  let tiers: Tiers
 }
 
 extension Rendition {

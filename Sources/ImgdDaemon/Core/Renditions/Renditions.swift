@@ -5,7 +5,7 @@
 //                          all who wait ◄── kept as an entry of its own, if the original may be ◄─┘
 //
 // A rendition is looked for under an original that may be shown now, and its key contains the checksum of the
-// original's bytes: it needs no freshness of its own, and never outlives its picture.
+// original's bytes: it needs no freshness of its own. It may outlive these bytes, and never what is known of them.
 
 import ImgdCache
 import ImgdDecode
@@ -14,14 +14,7 @@ import ImgdSystem
 import ImgdWire
 
 final class Renditions {
-  typealias Outcome = Result<Made, DecodeFailure>
-
-  /// A rendition, and where it was found.
-  struct Made {
-    let image: CachedImage
-    /// Nil for one that has only just been made.
-    let source: DeliveredImage.Source?
-  }
+  typealias Outcome = Result<DeliveredImage.Form, DecodeFailure>
 
   /// As many bytes as a checksum covers in a few microseconds.
   private static let mostSummedAtOnce = 64 << 10
@@ -78,7 +71,7 @@ final class Renditions {
     let (original, rendition) = (order.original, order.rendition)
     let key = original.key.made(of: original.checksum, form: rendition.form)
     if let image = made.inMemory(key, countsAsUse: order.countsAsUse) {
-      then(.success(Made(image: image, source: .memory)))
+      then(.success(DeliveredImage.Form(image: image, source: .memory)))
       return nil
     }
     if let work = underWay[key] {
@@ -139,7 +132,7 @@ final class Renditions {
     guard work.rendition.isFile else { return begin(work) }
     let then = { [unowned self] (image: CachedImage?) in
       guard underWay[work.key] === work else { return }
-      if let image { end(work, .success(Made(image: image, source: .disk))) } else { begin(work) }
+      if let image { end(work, .success(DeliveredImage.Form(image: image, source: .disk))) } else { begin(work) }
     }
     made.onDisk(work.key, keepingIn: work.tiers, countsAsUse: countsAsUse, then: then).passOn(to: then)
   }
@@ -173,7 +166,7 @@ final class Renditions {
     case .picture(let picture): sum(picture, for: work)
     case .description(let description):
       pictures.describe(work.original, as: description.packed)
-      end(work, .success(Made(image: work.original, source: nil)))
+      end(work, .success(DeliveredImage.Form(image: work.original, source: nil)))
     case .failure(let failure):
       if !isPurged(work) { bad.note(failure, of: work.original, as: work.rendition, at: loop.now) }
       end(work, .failure(failure))
@@ -204,8 +197,10 @@ final class Renditions {
     let image = work.original.made(
       picture, checksum, in: work.rendition.layout, key: work.key, checked: work.checked)
     // It may be kept if its original may.
-    if work.original.freshness.refusal == nil { made.keep(image, in: work.tiers) }
-    end(work, .success(Made(image: image, source: nil)))
+    if work.original.freshness.refusal == nil {
+      made.keep(image, as: work.rendition.form, of: work.original, in: work.tiers)
+    }
+    end(work, .success(DeliveredImage.Form(image: image, source: nil)))
   }
 
   /// Tells all who wait, in parts if there are many.

@@ -49,6 +49,7 @@ package struct Configuration: Sendable, Equatable {
     package var maxAge = Duration.seconds(7 * 86_400)
     package var minFree = Share.percent(5)
     package var lease = Duration.seconds(30)
+    package var originals = Originals.shed
   }
 
   /// The downloader and its limits.
@@ -133,6 +134,9 @@ package enum Order: String, Sendable, CaseIterable { case fifo, lifo }
 
 /// The fate of a running download when no request waits for it any more.
 package enum Orphans: String, Sendable, CaseIterable { case cancel, finish }
+
+/// What goes first of a picture on disk that has forms: its bytes, or everything at once.
+package enum Originals: String, Sendable, CaseIterable { case shed, keep }
 
 /// Whether the daemon watches for memory pressure, with the best source on this machine.
 package enum PressureChoice: String, Sendable, CaseIterable { case auto, off }

@@ -63,6 +63,9 @@ extension Configuration: ProgramConfiguration {
     Key(
       .disk, "Lease", \.disk.lease, .duration(anyDuration),
       "How long a file stays at least after its path was handed out."),
+    Key(
+      .disk, "Originals", \.disk.originals, .word,
+      "Whether bytes of pictures with other forms go before these (shed), or pictures whole (keep)."),
   ]
 
   private static let downloads: [Key] = [

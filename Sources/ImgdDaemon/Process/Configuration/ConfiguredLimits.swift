@@ -27,7 +27,7 @@ extension DiskLimits {
       }
     self.init(
       capacity: capacity, trimToPercent: disk.trimToPercent, maxAge: disk.maxAge > .zero ? disk.maxAge : nil,
-      minFree: minFree, lease: disk.lease)
+      minFree: minFree, lease: disk.lease, shedsOriginals: disk.originals == .shed)
   }
 }
 

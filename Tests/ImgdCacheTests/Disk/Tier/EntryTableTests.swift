@@ -17,7 +17,7 @@ struct EntryTableTests {
       number: number, digest: digest, bytes: UInt32(allocated), allocated: allocated,
       facts: ImageFacts(format: 1, width: 1, height: 1, frames: 1, orientation: 1),
       modified: 0, checksum: BodyChecksum(0), storedAt: 1,
-      lastAccess: 1, freshUntil: 1, isPlain: false, base: UInt32(digest.high % 8))
+      lastAccess: 1, freshUntil: 1, flags: [], base: UInt32(digest.high % 8))
   }
 
   /// Sixteen low halves among a hundred digests: the table tells entries apart by tags that are

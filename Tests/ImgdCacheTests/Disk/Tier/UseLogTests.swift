@@ -12,7 +12,7 @@ struct UseLogTests {
         bytes: 100, allocated: 512,
         facts: ImageFacts(format: 1, width: 1, height: 1, frames: 1, orientation: 1),
         modified: 0, checksum: BodyChecksum(0), storedAt: 1,
-        lastAccess: 1, freshUntil: 1, isPlain: false, base: 0)
+        lastAccess: 1, freshUntil: 1, flags: [], base: 0)
       return stage.parts.index.insert(entry).place
     }
   }
