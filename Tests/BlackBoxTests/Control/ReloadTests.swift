@@ -24,6 +24,7 @@ struct ReloadTests {
     MaxAge=1d
     MinFree=2%
     Lease=5s
+    Originals=keep
     [Downloads]
     MaxActive=9
     MaxPerHost=3
