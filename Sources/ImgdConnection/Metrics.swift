@@ -202,6 +202,7 @@ struct MetricFamily: Sendable {
     tiers("cache_lent_bytes", .gauge, "Size of the pictures that clients hold", "lent_bytes"),
     gauge("memory_pixel_bytes", "Size of the decoded pictures in memory", "memory.pixel_bytes"),
     gauge("disk_files", "Files of the disk tier", "disk.files"),
+    gauge("disk_records", "Pictures whose bytes have gone before their forms", "disk.records"),
     counter("disk_write_errors", "Writes that the disk refused", "disk.write_errors"),
     counter("disk_corrupt", "Files that differed from what was stored", "disk.corrupt"),
     gauge("remembered_answers", "Answers that are no pictures and are kept", "failures.entries"),
