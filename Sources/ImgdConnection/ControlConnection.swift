@@ -46,12 +46,13 @@ package final class ControlConnection {
     outbox.bytes.append(UInt8(ascii: "\n"))
   }
 
-  /// The next line, without its newline; nil when the daemon has closed the connection.
-  package func receive(until deadline: Instant? = nil) throws(ConnectionProblem) -> [UInt8]? {
+  /// The next line, without its newline; nil when the daemon has closed the connection. To sleep until a deadline has its
+  /// price: a caller that expects the line at once looks for it some times before.
+  package func receive(until deadline: Instant? = nil, looking times: Int = 0) throws(ConnectionProblem) -> [UInt8]? {
     while true {
       if let line = try next() { return line }
       sendWaiting()
-      guard try waitForDaemon(until: deadline) else { throw .silent(path: path) }
+      guard try waitForDaemon(until: deadline, looking: times) else { throw .silent(path: path) }
       guard try readArrived() else { return nil }
     }
   }
@@ -99,8 +100,8 @@ package final class ControlConnection {
     outbox = Outbox()
   }
 
-  private func waitForDaemon(until deadline: Instant?) throws(ConnectionProblem) -> Bool {
-    do throws(SystemFailure) { return try socket.wait(forRoom: hasUnsent, until: deadline) } catch {
+  private func waitForDaemon(until deadline: Instant?, looking times: Int) throws(ConnectionProblem) -> Bool {
+    do throws(SystemFailure) { return try socket.wait(forRoom: hasUnsent, until: deadline, looking: times) } catch {
       throw ConnectionProblem(error, path: path)
     }
   }

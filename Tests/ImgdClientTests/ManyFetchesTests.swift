@@ -19,7 +19,8 @@ struct ManyFetchesTests {
       }
       for try await isRight in group { #expect(isRight) }
     }
-    #expect(try await stage.client.stats().connectedClients == 2)
+    // The stage's own, the client's, and the one on which a task waits that is alone.
+    #expect(try await 2...3 ~= stage.client.stats().connectedClients)
     for path in 0..<100 { #expect(stage.origin.count("/\(path)") == 1) }
   }
 

@@ -135,9 +135,14 @@ package struct ClientSocket: ~Copyable {
   /// Announces that no more requests will come; answers still arrive.
   package func endSending() { shutdown(stream.descriptor.number, CInt(SHUT_WR)) }
 
-  /// Waits until there is something to read, or, if wanted, room to write; false when the deadline passes first.
-  package func wait(forRoom: Bool, until deadline: Instant?) throws(SystemFailure) -> Bool {
+  /// Waits until there is something to read, or, if wanted, room to write; false when the deadline passes first. Before
+  /// it sleeps, it looks so many times, and lets others have the processor in between.
+  package func wait(forRoom: Bool, until deadline: Instant?, looking times: Int = 0) throws(SystemFailure) -> Bool {
     let interest = UInt32(forRoom ? LINUX_READ | LINUX_WRITE : LINUX_READ)
+    for _ in 0..<times {
+      if linux_wait(stream.descriptor.number, interest, 0) > 0 { return true }
+      sched_yield()
+    }
     while true {
       let limit = deadline.map { max(0, ($0 - .current).nanoseconds) } ?? -1
       let ready = linux_wait(stream.descriptor.number, interest, limit)
