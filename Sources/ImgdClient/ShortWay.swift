@@ -86,7 +86,9 @@ final class ShortWay: Sendable {
   private func wait(for attempt: Attempt, on connection: Connection) -> Outcome {
     let lines = connection.lines
     do throws(ConnectionProblem) {
-      guard let line = try lines.receive(until: .current + patience, looking: Self.looks) else { return .unanswered(wasSent: true) }
+      guard let line = try lines.receive(until: .current + patience, looking: Self.looks) else {
+        return .unanswered(wasSent: true)
+      }
       let reply = try Reply(line, from: lines.path)
       guard reply.id == attempt.id, reply.succeeded != nil else { return .unanswered(wasSent: true) }
       let descriptor = reply.objects("fds")?.first == nil ? nil : lines.takeDescriptor()
