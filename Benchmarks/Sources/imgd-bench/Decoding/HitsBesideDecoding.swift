@@ -1,32 +1,52 @@
 import Glibc
 
-/// The wait for hits by path while four decoders work all the time, against hits alone.
+/// The wait for hits by path while decoders work all the time, against hits alone.
 enum HitsBesideDecoding {
-  private static let decoders = 4
   private static let hitsPerSecond = 2_000.0
 
-  /// Clients whose waits count: one that asks by the clock, and many that ask as fast as they can.
-  private static let shapes: [(shape: Shape, interval: Double)] = [
-    (.alone, 1 / hitsPerSecond), (Shape(connections: 16, depth: 1), 0),
+  /// The clients whose waits count, how many decoders work beside them, and what starts the daemon.
+  private struct Case {
+    let shape: Shape
+    var interval = 0.0
+    let decoders: Int
+    var scheduling: [String] = []
+    /// The longest that one of a thousand hits may wait.
+    var limit: Double?
+
+    var name: String {
+      "hits \(shape.name) beside \(decoders) decoders" + (scheduling.isEmpty ? "" : ", real-time loop")
+    }
+  }
+
+  /// One that asks by the clock, of a daemon as anybody starts it and of one whose loop goes before others, and many that
+  /// ask as fast as they can.
+  private static let cases = [
+    Case(shape: .alone, interval: 1 / hitsPerSecond, decoders: 2, limit: 0.003),
+    Case(
+      shape: .alone, interval: 1 / hitsPerSecond, decoders: 2,
+      scheduling: ["chrt", "--reset-on-fork", "--rr", "1"], limit: 0.0015),
+    Case(shape: Shape(connections: 16, depth: 1), decoders: 4),
   ]
 
   static func run(_ bench: Bench, _ origin: Nginx, _ set: PictureSet) throws(BenchFailure) {
     try origin.add(PNGFile.make(bytes: 28_000, seed: 1), as: "hit.png")
+    for one in cases { try measure(one, bench, origin, set) }
+  }
+
+  private static func measure(_ one: Case, _ bench: Bench, _ origin: Nginx, _ set: PictureSet) throws(BenchFailure) {
     let request = Imgd.fetch(origin.url("hit.png"), deliver: "path")
     let imgd = try Imgd(
-      bench, place: .anywhere, settings: Imgd.roomy + ["Decode.Workers=\(decoders)"])
+      bench, place: .anywhere, settings: Imgd.roomy + ["Decode.Workers=\(one.decoders)"], scheduling: one.scheduling)
     try imgd.expect(request)
     try imgd.fetchAll(set.urls)
     try imgd.awaitStored(set.urls.count + 1)
-    for (shape, interval) in shapes {
-      let hits = Hits(bench: bench, imgd: imgd, request: request, shape: shape, interval: interval)
-      var (alone, beside): ([Waits], [Waits]) = ([], [])
-      for _ in 0..<bench.options.rounds {
-        alone.append(try hits.waits())
-        beside.append(try self.beside(set, hits))
-      }
-      tell(bench, shape, alone, beside)
+    let hits = Hits(bench: bench, imgd: imgd, request: request, shape: one.shape, interval: one.interval)
+    var (alone, beside): ([Waits], [Waits]) = ([], [])
+    for _ in 0..<bench.options.rounds {
+      alone.append(try hits.waits())
+      beside.append(try self.beside(set, hits, one.decoders))
     }
+    tell(bench, one, alone, beside)
     imgd.child.end()
   }
 
@@ -49,7 +69,7 @@ enum HitsBesideDecoding {
   }
 
   /// The waits while as many clients as decoders ask for pixels without a pause.
-  private static func beside(_ set: PictureSet, _ hits: Hits) throws(BenchFailure) -> Waits {
+  private static func beside(_ set: PictureSet, _ hits: Hits, _ decoders: Int) throws(BenchFailure) -> Waits {
     let (bench, imgd) = (hits.bench, hits.imgd)
     let list = bench.path("requests")
     let lines = set.urls.map {
@@ -81,17 +101,21 @@ enum HitsBesideDecoding {
     guard result.failures == 0 else { throw .unavailable("\(result.failures) were refused") }
   }
 
-  private static func tell(
-    _ bench: Bench, _ shape: Shape, _ alone: [Waits], _ beside: [Waits]
-  ) {
+  private static func tell(_ bench: Bench, _ one: Case, _ alone: [Waits], _ beside: [Waits]) {
+    if let limit = one.limit {
+      bench.report.add(
+        Row(
+          what: "\(one.name): p99.9", figure: Figure(median(beside.map(\.p999)), "s"), peer: Figure(limit, "s").text,
+          ratios: Ratios(beside.map { $0.p999 / limit }), budget: .atMost(1)))
+    }
     bench.report.add(
       Row(
-        what: "hits \(shape.name) beside decoders: p99",
+        what: "\(one.name): p99",
         figure: Figure(median(beside.map(\.p99)), "s"), peer: "alone",
         ratios: Ratios(beside.map(\.p99), to: alone.map(\.p99)), budget: .atMost(1.5)))
     bench.report.add(
       Row(
-        what: "hits \(shape.name) beside decoders: p50",
+        what: "\(one.name): p50",
         figure: Figure(median(beside.map(\.p50)), "s"), peer: "alone",
         ratios: Ratios(beside.map(\.p50), to: alone.map(\.p50))))
   }

@@ -8,18 +8,19 @@ struct Imgd {
   let cache: String
 
   /// `settings` are `Section.Key=Value`; `environment` is one NAME=VALUE. Without the cache of another
-  /// instance it begins empty.
+  /// instance it begins empty. `scheduling` is a command that starts another one with a priority.
   init(
     _ bench: Bench, place: Place = .server, settings: [String] = [], environment: String? = nil,
-    cache: String? = nil, configuration: String = "/dev/null"
+    cache: String? = nil, configuration: String = "/dev/null", scheduling: [String] = []
   ) throws(BenchFailure) {
     guard bench.hasImgd else { throw .unavailable("imgd is missing at \(bench.options.imgd)") }
     socket = bench.path("imgd")
     self.cache = cache ?? bench.path("cache")
-    let words = [
-      bench.options.imgd, "--config", configuration, "--socket", socket, "--cache-directory",
-      self.cache,
-    ]
+    let words =
+      scheduling + [
+        bench.options.imgd, "--config", configuration, "--socket", socket, "--cache-directory",
+        self.cache,
+      ]
     child = try bench.serve(
       words + settings.flatMap { ["--set", $0] }, "imgd", place: place,
       setting: environment)
