@@ -61,7 +61,8 @@ package final class LineShape: Sendable {
     if fields.present.contains(.receipt) { varying.append((fields.token(.receipt).range, .receipt)) }
     if !request.headers.isEmpty {
       // Whether a version is up to date is a question about the picture as its origin sends it.
-      guard request.form.isOriginal, let tag = WrittenTag.place(in: line, fields.token(.headers).range, request)
+      guard request.form.isOriginal, request.delivery != .pixels,
+        let tag = WrittenTag.place(in: line, fields.token(.headers).range, request)
       else { return nil }
       parts.tag = tag
       varying.append((tag, .tag))

@@ -132,8 +132,9 @@ struct LineShapeTests {
     #expect(learn(bytes(#"{"cmd":"fetch","url":"URL","headers":\#(headers)}"#)) == nil)
   }
 
-  @Test func `a condition is of no shape beside a form`() {
-    let line = #"{"cmd":"fetch","url":"URL","format":"webp","headers":{"If-None-Match":"\"a\""}}"#
+  @Test(arguments: [#""format":"webp""#, #""resize":{"width":8}"#, #""deliver":"pixels""#])
+  func `a condition is of no shape beside a form`(form: String) {
+    let line = #"{"cmd":"fetch","url":"URL",\#(form),"headers":{"If-None-Match":"\"a\""}}"#
     #expect(learn(bytes(line)) == nil)
   }
 
