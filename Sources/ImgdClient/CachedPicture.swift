@@ -11,6 +11,8 @@ public struct CachedPicture: Sendable {
   public let height: Int
   /// The size in bytes.
   public let byteCount: Int
+  /// Whether these bytes are kept; if not, what was made of the picture is, and it is downloaded anew when it is wanted.
+  public let hasBytes: Bool
   /// The time since its origin sent or confirmed it.
   public let age: Duration?
   /// The time for which it still counts as fresh.
@@ -32,6 +34,7 @@ public struct CachedPicture: Sendable {
     width = reply.number("width") ?? 0
     height = reply.number("height") ?? 0
     byteCount = reply.number("bytes") ?? 0
+    hasBytes = reply.flag("body") ?? true
     age = reply.number("age").map { .seconds($0) }
     freshFor = reply.number("fresh_for").map { .seconds($0) }
     tags = reply.texts("tags") ?? []

@@ -34,6 +34,17 @@ struct CacheTests {
     #expect(try await client.query(a) == nil)
   }
 
+  @Test(arguments: ["", #","body":false"#])
+  func `an entry tells whether its bytes are kept`(field: String) async throws {
+    let daemon = try ScriptedDaemon { _, request in
+      [.line(#"{"id":\#(id(request)),"ok":true,"tier":"disk","bytes":7\#(field)}"#)]
+    }
+    let client = Imgd(socket: daemon.path)
+    let entry = try #require(try await client.query("http://x/"))
+    await client.close()
+    #expect(entry.byteCount == 7 && entry.hasBytes == field.isEmpty)
+  }
+
   @Test func `an entry is found without being used`() async throws {
     let url = stage.url("/a", .picture(TestPicture.png(.plain([10, 20, 30, 255]))))
     var options = FetchOptions()
