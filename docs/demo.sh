@@ -197,7 +197,7 @@ expect '.[0].ok and .[0].width == 256 and .[0].height == 192'
 
 say 'Or its pixels, as a descriptor of memory that programs share. It comes with this line:'
 run "echo '{\"cmd\":\"fetch\",\"url\":\"$origin/large.png\",\"deliver\":\"pixels\"}' | socat - UNIX-CONNECT:\$IMGD_SOCKET | jq -c '{ok,source,fds}'"
-expect '.[0].ok and .[0].fds[0] == {kind: "pixels", format: "rgba8", width: 320, height: 240, stride: 1280, bytes: 307200}'
+expect '.[0].ok and .[0].fds[0] == {kind: "pixels", format: "rgba8", width: 320, height: 240, stride: 1280, frames: 1, bytes: 307200}'
 
 say '50 requests for one URL that is not in the cache: one download.'
 run "imgctl purge --url $origin/slow.png"
