@@ -3,6 +3,7 @@
 // All that commands and fetches know of a client: who it is, whether it takes lines, and what is still to be said to
 // it. It outlives its connection, which sends what has collected here, but then takes nothing more.
 
+import ImgdCache
 import ImgdSystem
 import ImgdWire
 
@@ -100,10 +101,15 @@ final class ReplyPlace {
 
   /// Appends a picture's bytes to the line that they end. When there is much to send, it is sent at once: the room then
   /// serves the next picture as well, instead of growing with all that are asked for together.
-  func write(_ payload: Payload) {
+  func write(_ payload: Payload) { endLine { writer in payload.withBytes { writer.value(base64: $0) } } }
+
+  /// Appends the bytes of a picture in memory in the same way.
+  func write(_ image: CachedImage) { endLine { writer in image.withBytes { writer.value(base64: $0) } } }
+
+  private func endLine(_ bytes: (inout JSONWriter) -> Void) {
     guard takesLines else { return }
     write { writer in
-      payload.withBytes { writer.value(base64: $0) }
+      bytes(&writer)
       writer.endObject()
       writer.newline()
     }

@@ -302,7 +302,7 @@ final class PlainHits {
       receipt: receipt, age: hit.original.age(at: now), freshFor: hit.original.freshFor(at: now),
       elapsedNanoseconds: nanoseconds)
     client.write(numbers, id: id, facts: hit.facts, details: hit.details, ending: hit.ending)
-    if hit.isInline { client.write(hit.image.payload) }
+    if hit.isInline { client.write(hit.image) }
     if hub.hasSubscribers(to: .jobs) { hub.hit(receipt, url: hit.image.url.text, from: .memory) }
   }
 
