@@ -3,7 +3,7 @@
 //   slab, 2 MB:   marks │ in use │ free │ in use │ in use │ … │ free         runs of whole units of 512 bytes
 //
 // Malloc puts each body between what is freed soon after it, and the holes that stay are too small for the next; and
-// the kernel would hand such memory out page by page. A slab is one large page where the kernel has them.
+// the kernel would hand such memory out page by page. A slab gets its memory at once.
 //
 // A body gets the smallest free run that has room for it, which leaves the smallest holes when bodies of all sizes go
 // in any order. Nothing here takes longer because there are many slabs: a free run is in the list of its length, and
@@ -82,10 +82,8 @@ static struct run *smallest_run(struct slabs *slabs, size_t units) {
   }
 }
 
-// The first slab gets small pages as it is filled: a daemon with a few pictures must not take 2 MB for them. Others
-// have all their memory at once, in one large page where there is one: as small ones, bodies would find it page by page,
-// and a large page that is found by a write takes ten times as long as one that is asked for, where the host of a
-// virtual machine has to find it, too.
+// The first slab gets its memory page by page: a daemon with a few pictures must not take 2 MB for them. Others have
+// it at once, which takes half of the time.
 static struct slab *map_slab(int is_first) {
   char *start = mmap(NULL, 2 * slab_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (start == MAP_FAILED) return NULL;
@@ -93,10 +91,7 @@ static struct slab *map_slab(int is_first) {
   size_t before = (char *)slab - start;
   if (before) munmap(start, before);
   munmap(place_of(slab, slab_units), slab_bytes - before);
-  if (!is_first) {
-    madvise(slab, slab_bytes, MADV_HUGEPAGE);
-    madvise(slab, slab_bytes, MADV_POPULATE_WRITE);
-  }
+  if (!is_first) madvise(slab, slab_bytes, MADV_POPULATE_WRITE);
   mark(slab, 0);
   return slab;
 }

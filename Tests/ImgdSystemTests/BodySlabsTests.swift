@@ -129,26 +129,6 @@ struct BodySlabsTests {
     #expect(BodySlabs.taken(1 << 20) == 1 << 20 && BodySlabs.taken(28_000) == 28_160 && BodySlabs.taken(0) == 512)
   }
 
-  /// A daemon with a few pictures does not take a large page for them.
-  @Test func `large pages are asked for from the second slab on`() throws {
-    let bodies = (0..<32).map { _ in Body(slabs, Self.most) }
-    let flags = try [bodies[0], bodies[31]].map { try #require(mappingFlags(at: $0.place)) }
-    #expect(!flags[0].contains("hg"))
-    #expect(flags[1].contains("hg"))
-  }
-
-  /// What the kernel notes about the memory at a place.
-  private func mappingFlags(at place: UnsafeMutableRawPointer) -> [Substring]? {
-    var isThere = false
-    for line in (read("/proc/self/smaps") ?? "").split(separator: "\n") {
-      let words = line.split(separator: " ")
-      let ends = words[0].split(separator: "-").compactMap { UInt($0, radix: 16) }
-      if ends.count == 2 { isThere = (ends[0]..<ends[1]).contains(UInt(bitPattern: place)) }
-      if isThere, words[0] == "VmFlags:" { return Array(words.dropFirst()) }
-    }
-    return nil
-  }
-
   @Test func `one thread allocates what others release`() throws {
     struct Handed: @unchecked Sendable { let body: Body }
     let slabs = slabs
