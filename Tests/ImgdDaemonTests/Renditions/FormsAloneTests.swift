@@ -118,6 +118,24 @@ struct FormsAloneTests {
     #expect(stage.origin.count("/a") == 1)
   }
 
+  @Test(arguments: ["", other])
+  func `a client that has the picture needs no bytes`(form: String) throws {
+    let stage = try stage()
+    let known = #""headers":{"If-None-Match":"\"1\""}"#
+    let line = try ask(form.isEmpty ? known : form + "," + known, of: stage)
+    #expect(line["not_modified"] == true && stage.origin.count("/a") == 1)
+  }
+
+  @Test func `a form that only memory has is kept beside its picture when that comes anew`() throws {
+    let stage = try stage()
+    _ = try ask(Self.thumbnail, of: stage)
+    #expect(try stage.client.ask(#"{"cmd":"purge","tier":"disk"}"#)["ok"] == true)
+    _ = try ask(Self.thumbnail + #","cache":"reload""#, of: stage)
+    try emptyMemory(of: stage)
+    #expect(try ask(Self.thumbnail, of: stage)["source"]?.string == "disk")
+    #expect(stage.decoding.orders.count == 1)
+  }
+
   // MARK: Stale
 
   @Test func `one conditional request renews all forms`() throws {

@@ -80,6 +80,12 @@ final class FetchPipeline: FetchPart {
   }
 
   private func findForm(of found: DeliveredImage, for job: FetchJob) -> FetchMachine.Event? {
+    // A client that has the picture needs neither its bytes nor a form.
+    if found.source != .revalidated, job.mode.usesUnconfirmed, found.image.isFresh(at: loop.now),
+      case .notModified = FetchOutcome(stored: found, under: job.mergeKey, at: loop.now)
+    {
+      return .formed(found, of: found)
+    }
     guard let look = lookForMade(of: job) else { return .formed(nil, of: found) }
     return event(of: job, { .formed($0, of: found) }, look: { made.find(look, of: found, then: $0) })
   }

@@ -99,6 +99,13 @@ final class MadePictures {
     pictures.keep(image, wanted: tiers, in: tiers)
   }
 
+  /// Has the disk keep a rendition that only memory has, when its picture has come anew: or the disk would let that go
+  /// whole, and it would come again and again.
+  func keepOnDisk(_ image: CachedImage, in tiers: Tiers) {
+    guard tiers.contains(.disk), !image.isPixels, !pictures.disk.holds(image) else { return }
+    pictures.keep(image, wanted: [.disk], in: [.disk])
+  }
+
   /// Keeps a rendition that was made of a picture; in memory it is found with that.
   func keep(_ image: CachedImage, as form: String, of original: CachedImage, in tiers: Tiers) {
     keep(image, in: tiers)

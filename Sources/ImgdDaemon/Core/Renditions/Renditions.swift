@@ -71,6 +71,7 @@ final class Renditions {
     let (original, rendition) = (order.original, order.rendition)
     let key = original.key.made(of: original.checksum, form: rendition.form)
     if let image = made.inMemory(key, countsAsUse: order.countsAsUse) {
+      made.keepOnDisk(image, in: order.tiers)
       then(.success(DeliveredImage.Form(image: image, source: .memory)))
       return nil
     }
