@@ -204,7 +204,8 @@ import Testing
       try machine.perform("kill $(pidof imgd)")
       #expect(ChildProcess.wait(daemon) == 0)
     }
-    #expect(read(said + "/output")?.contains("memory tier") == false)
+    // The machine may run short of memory meanwhile, and say so.
+    #expect(read(said + "/output")?.contains("the memory tier begins") == false)
   }
 
   @Test func `without a store nothing is sent`() throws {
