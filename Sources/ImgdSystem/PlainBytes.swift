@@ -2,7 +2,7 @@ internal import CLinux
 
 /// The bytes of a body in the process's own memory: collected by one owner, and never changed once others have them.
 @safe final class PlainBytes: @unchecked Sendable {
-  // Unchecked: whoever adds bytes is the only one who has it.
+  // Unchecked: bytes are added only while nobody else has the object.
 
   /// The object itself, as malloc rounds it.
   private static let bookkeeping = 48

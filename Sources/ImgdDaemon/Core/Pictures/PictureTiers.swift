@@ -247,7 +247,7 @@ final class PictureTiers {
     var tiers = tiers
     for tier in Tier.allCases where purges.verdict(on: image, in: tier.scope) == .purged { tiers.remove(tier.scope) }
     let mayBeKept = image.freshness.refusal == nil
-    // Facts without bytes are where they are already, whoever has them confirmed.
+    // Without its bytes a picture stays in the tiers that already know it.
     let wanted = image.hasBody ? wanted : [.memory, .disk]
     guard variants.admit(image, isKept: mayBeKept && !wanted.isDisjoint(with: tiers), in: tiers) else { return }
     if tiers.contains(.memory) {
