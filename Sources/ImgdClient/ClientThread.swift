@@ -8,7 +8,7 @@ final class ClientThread: Sendable {
   enum Order: Sendable {
     case begin(Call)
     /// A fetch that was sent on the short way, and is not answered yet.
-    case goOn(Call, ShortWay.Connection, ShortWay.Attempt)
+    case awaitAnswer(Call, ShortWay.Connection, ShortWay.Attempt)
     case cancel(Call)
     case subscribe(Int, Set<EventTopic>, Feed<DaemonEvent>, @Sendable (Result<Void, any Error>) -> Void)
     case unsubscribe(Int)
@@ -57,10 +57,10 @@ final class ClientThread: Sendable {
     return shortWay.answer(fetch, path: { Self.path(named: socket) })
   }
 
-  /// Counts a call that waits at the thread, from here to `noteEnd`.
-  func noteBeginning() { underWay.wrappingAdd(1, ordering: .relaxed) }
+  /// Counts a call that waits at the thread, from here to `countEnded`.
+  func countBegun() { underWay.wrappingAdd(1, ordering: .relaxed) }
 
-  func noteEnd() { underWay.wrappingSubtract(1, ordering: .relaxed) }
+  func countEnded() { underWay.wrappingSubtract(1, ordering: .relaxed) }
 
   /// Ends all that is under way, and the thread; `closed` is called when no connection is left.
   func close(_ closed: @escaping @Sendable () -> Void) {
@@ -108,7 +108,7 @@ private final class ClientConnections {
   func carryOut(_ order: ClientThread.Order) {
     switch order {
     case .begin(let call): begin(call)
-    case .goOn(let call, let connection, let attempt): goOn(with: call, over: connection, attempt)
+    case .awaitAnswer(let call, let connection, let attempt): awaitAnswer(to: call, over: connection, attempt)
     case .cancel(let call): underWay.removeValue(forKey: call.id)?.cancel()
     case .subscribe(let number, let topics, let feed, let begun):
       subscriptions[number] = Subscription(to: topics, on: loop, path: path(), feed: feed, begun: begun)
@@ -131,11 +131,11 @@ private final class ClientConnections {
   }
 
   /// Waits for the answer to a fetch over the connection on which it was sent.
-  private func goOn(with call: Call, over connection: ShortWay.Connection, _ attempt: ShortWay.Attempt) {
+  private func awaitAnswer(to call: Call, over connection: ShortWay.Connection, _ attempt: ShortWay.Attempt) {
     guard !call.hasEnded else { return }
     let further = RequestChannel(on: loop, path: path)
     furtherChannels[call.id] = further
-    further.goOn(with: request(of: call), id: attempt.id, receipt: attempt.receipt, over: connection.lines)
+    further.awaitAnswer(to: request(of: call), id: attempt.id, receipt: attempt.receipt, over: connection.lines)
   }
 
   private func request(of call: Call) -> DaemonCall {

@@ -116,9 +116,9 @@ public final class Imgd: Sendable {
 
   /// Hands a request to the thread, unless it is one that was sent already; the handler is called once.
   func begin(_ call: Call, by order: ClientThread.Order? = nil, then handler: @escaping Call.Handler) {
-    thread.noteBeginning()
+    thread.countBegun()
     let end: Call.Handler = { [thread] outcome in
-      thread.noteEnd()
+      thread.countEnded()
       handler(outcome)
     }
     guard call.expect(end) else { return }
@@ -137,7 +137,7 @@ public final class Imgd: Sendable {
     var (call, order) = (first, ClientThread.Order?.none)
     switch thread.answerAtOnce(call) {
     case .answered(let answer, let path): return try Answer(answer, from: path)
-    case .underWay(let connection, let attempt): order = .goOn(call, connection, attempt)
+    case .underWay(let connection, let attempt): order = .awaitAnswer(call, connection, attempt)
     case .unanswered(let wasSent): if wasSent { call = call.again }
     }
     return try await withTaskCancellationHandler { [call, order] in

@@ -61,7 +61,7 @@ package final class RequestChannel {
   }
 
   /// Waits for the answer to a fetch that was sent elsewhere over a connection, which is the channel's first one now.
-  package func goOn(with call: DaemonCall, id: Int, receipt: ReceiptID, over connection: ControlConnection) {
+  package func awaitAnswer(to call: DaemonCall, id: Int, receipt: ReceiptID, over connection: ControlConnection) {
     call.enter(self, on: loop, within: nil)
     call.receipt = receipt
     lastID = id

@@ -251,7 +251,7 @@ final class HoldingsCount: Sendable {
   private let handshakes = Gauge()
   private let resumed = Gauge()
 
-  func note(isConnected: Bool, _ handshake: Handshake?) {
+  func countRequest(isConnected: Bool, _ handshake: Handshake?) {
     if isConnected { reused.add(1) } else { opened.add(1) }
     if let handshake { if handshake.isResumed { resumed.add(1) } else { handshakes.add(1) } }
   }

@@ -68,7 +68,7 @@ internal import ImgdSystem
     let connection = HTTPConnection(of: self, socket: unsafe http_socket(native), peer: place.peer)
     connections[connection.socket] = connection
     tally.accepted.add()
-    if let seat { place.note(1, at: seat) }
+    if let seat { place.countConnections(1, at: seat) }
     return connection
   }
 
@@ -76,7 +76,7 @@ internal import ImgdSystem
     connection.libraryCloses()
     connections[connection.socket] = nil
     tally.closed.add()
-    if let seat { place.note(-1, at: seat) }
+    if let seat { place.countConnections(-1, at: seat) }
     // If it listens no more because it had all that it may have, it looks at that when it is run.
     runSoon()
     onClose()

@@ -47,7 +47,7 @@ package final class HTTPPlace: Sendable {
   }
 
   /// Notes that a server has so many connections more.
-  func note(_ more: Int, at seat: Int) {
+  func countConnections(_ more: Int, at seat: Int) {
     seats.withLock { seats in
       seats.all[seat]?.connections += more
       pass(&seats)

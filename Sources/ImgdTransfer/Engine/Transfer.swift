@@ -196,7 +196,7 @@ final class Transfer {
 
   /// Called when a connection is ready: one that was there before, or a new one with its handshake, if it has TLS.
   func requestBegins(isConnected: Bool, handshake: Handshake?) {
-    table.count.note(isConnected: isConnected, handshake)
+    table.count.countRequest(isConnected: isConnected, handshake)
     if handshake?.awaitsSession != true { noteContact() }
   }
 
