@@ -1,5 +1,6 @@
 internal import ImgdConnection
 internal import ImgdSystem
+internal import ImgdWire
 
 /// A picture that the daemon has delivered.
 public struct Picture: Sendable {
@@ -228,16 +229,7 @@ public struct Colour: Hashable, Sendable {
 
   /// Reads the form of CSS: `#rrggbb` or `#rrggbbaa`.
   public init?(_ text: String) {
-    let digits = text.utf8.dropFirst()
-    guard text.utf8.first == UInt8(ascii: "#"), digits.count == 6 || digits.count == 8,
-      digits.allSatisfy({ Character(UnicodeScalar($0)).isHexDigit }),
-      let number = UInt32(String(text.dropFirst()), radix: 16)
-    else { return nil }
-    let isOpaque = digits.count == 6
-    let bits = isOpaque ? number << 8 | 0xff : number
-    red = UInt8(bits >> 24)
-    green = UInt8(bits >> 16 & 0xff)
-    blue = UInt8(bits >> 8 & 0xff)
-    alpha = UInt8(bits & 0xff)
+    guard let colour = PictureForm.Background(text) else { return nil }
+    self.init(red: colour.red, green: colour.green, blue: colour.blue, alpha: colour.alpha)
   }
 }
