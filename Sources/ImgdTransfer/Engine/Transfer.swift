@@ -102,7 +102,7 @@ final class Transfer {
 
   private func timeIsUp() {
     let (host, phase) = (url?.host ?? "the host", order.phase.phase)
-    var failure = TransferFailure(.timeout(phase), phase.complaint(about: host, after: timeLimit))
+    var failure = TransferFailure.timeout(phase, of: host, after: timeLimit)
     failure.expected = exchange?.expected
     failure.received = exchange?.received
     finish(.failed(failure))
@@ -222,8 +222,7 @@ final class Transfer {
     let begun = table.loop.now
     let limit = settings.connectTimeout
     patience = table.loop.schedule(after: limit - waitedForName) { [unowned self] in
-      let complaint = TransferPhase.dns.complaint(about: name, after: limit)
-      finish(.failed(TransferFailure(.timeout(.dns), complaint)))
+      finish(.failed(TransferFailure.timeout(.dns, of: name, after: limit)))
     }
     question = table.names.find(name, for: order.uid) { [unowned self] answer in
       waitedForName += table.loop.now - begun

@@ -220,6 +220,7 @@ extension TransferFailure {
     var details: [JSONValue.Member] = []
     if let status { details.append(.init("status", .integer(Int64(status)))) }
     if case .timeout(let phase) = kind { details.append(.init("phase", .string(phase.name))) }
+    if let timeLimit { details.append(.init("limit_ms", .integer(timeLimit.milliseconds))) }
     if let address { details.append(.init("address", .string(address))) }
     if let limit { details.append(.init("limit", .integer(Int64(limit)))) }
     if let expected { details.append(.init("expected", .integer(Int64(expected)))) }

@@ -108,10 +108,20 @@ final class FetchPipeline: FetchPart {
   }
 
   private func find(for job: FetchJob) -> FetchMachine.Event? {
-    event(
+    let counts = job.mode.counts && !isLedOn(job)
+    return event(
       of: job,
       { [pictures] look in .found(pictures.rise(look, for: job.mergeKey, keeping: job.request.keepsInMemory)) },
-      look: { pictures.find(job.mergeKey, counts: job.mode.counts, then: $0) })
+      look: { pictures.find(job.mergeKey, counts: counts, then: $0) })
+  }
+
+  /// Whether a remembered redirect leads the fetch on: it is counted where that leads, and counts once.
+  private func isLedOn(_ job: FetchJob) -> Bool {
+    guard let answer = pictures.answers.find(job.mergeKey), answer.redirect != nil else { return false }
+    return switch job.mode.decision(on: answer.state(at: loop.now), rules: FreshnessRules(settings.http)) {
+    case .use, .useStale, .useStaleAndRefresh: true
+    case .confirm, .load, .refuse: false
+    }
   }
 
   private func recall(for job: FetchJob) -> RecalledAnswer? {

@@ -167,7 +167,10 @@ extension DecodeFailure {
     case .tooLarge: WireError(.tooManyPixels, reason)
     case .unmade: WireError(.decodeFailed, "the picture cannot be brought into this form: \(reason)")
     case .crashed, .killed: WireError(.decodeCrashed, "the decoder ended over this picture: \(reason)")
-    case .timedOut: WireError(.timeout, "the picture is not decoded: \(reason)", details: ["phase": "decode"])
+    case .timedOut:
+      WireError(
+        .timeout, "the picture is not decoded: \(reason)",
+        details: [.init("phase", "decode")] + (limit.map { [.init("limit_ms", .integer($0.milliseconds))] } ?? []))
     case .unavailable: WireError(.unavailable, reason)
     case .stopped: .shuttingDown
     case .queueFull: WireError(.queueFull, reason)
