@@ -127,6 +127,8 @@ extension PictureFormat {
     switch self {
     case .jpeg, .png, .gif, .webp, .avif, .ico: true
     case .heic, .tiff, .bmp, .jxl, .jp2: false
+    // Whoever shows it may run what is in it: a list has to name it.
+    case .svg: false
     }
   }
 }
@@ -196,6 +198,8 @@ extension Rendition {
     if quality != nil || facts.frames > 1 && frames == .first { return true }
     if let format, format != facts.pictureFormat { return true }
     guard let box else { return false }
+    // What has a size is pixels.
+    if facts.pictureFormat.isDrawn { return true }
     let isTurned = facts.exifOrientation >= 5
     let (width, height) = (Int(facts.width), Int(facts.height))
     return !box.keeps(width: isTurned ? height : width, height: isTurned ? width : height)
