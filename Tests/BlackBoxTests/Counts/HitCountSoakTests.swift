@@ -37,7 +37,7 @@ import Testing
       (.libraryDescriptorHit, (9_670, 6_240)), (.sent(.imgctl), (7_070, 3_020)),
       (.sent(.gateway), (9_480, 6_080)),
       // From here on there are so many pictures that they are looked for ahead.
-      (.sent(.gatewayForm), (10_900, 8_150)), (.sent(.python), (8_120, 4_670)),
+      (.sent(.gatewayForm), (10_900, 8_150)), (.pathHitAmongMany, (7_080, 3_700)), (.sent(.python), (8_120, 4_670)),
       (.sent(.pythonBytes), (9_610, 6_760)), (.connect, (24_600, 0)),
     ] {
       for depth in deed == .connect ? [1] : Self.depths {
