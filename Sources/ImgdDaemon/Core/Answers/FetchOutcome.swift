@@ -286,9 +286,10 @@ extension NotModified {
     let numbers = FetchLine.Numbers(
       receipt: recipient.receipt, age: shown.age, freshFor: shown.freshFor,
       elapsedNanoseconds: (now - recipient.startedAt).nanoseconds)
-    recipient.client.write(
-      numbers, id: recipient.id.written.span, facts: facts(url: recipient.request.url),
-      ending: FetchLine.ending(furtherFields))
+    let (id, facts, ending) = (
+      recipient.id.written, facts(url: recipient.request.url), FetchLine.ending(furtherFields)
+    )
+    recipient.client.write(numbers, id: id.span, facts: facts.span, ending: ending.span)
   }
 
   /// The parts of the line for a fresh picture in memory, with the tag by which clients may know it.

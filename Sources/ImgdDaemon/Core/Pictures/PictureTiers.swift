@@ -68,7 +68,7 @@ final class PictureTiers {
       let image = memory.readyImage(
         for: request.url, identifier: request.identifier, variant: request.plainVariant(of: uid), at: loop.now)
     else { return nil }
-    if image.replyPieces == nil { noteEviction(memory.keepReply(ShownPicture.preparedFields(of: image), with: image)) }
+    if !image.hasReply { noteEviction(memory.keepReply(ShownPicture.preparedFields(of: image), with: image)) }
     return image
   }
 
@@ -213,15 +213,24 @@ final class PictureTiers {
     let shown = ShownPicture(DeliveredImage(image: image, source: .memory), url: image.url.text, at: loop.now)
     let content = image.isPixels ? PictureLine.Content.pixels : .descriptor(LentPicture(image, among: purges))
     let ending = PictureLine(picture: shown, content: content).ending
-    noteEviction(memory.keepLentEnding(ending, with: image))
+    keep(with: image) { memory.keepLentEnding(ending, with: image) }
     return ending
+  }
+
+  /// Keeps the end of a line with the path of a picture that was lent with it, encoded once for its file; false if it has
+  /// no file.
+  func keepPathEnding(of image: CachedImage) -> Bool {
+    if image.hasPathEnding { return true }
+    guard let path = image.file?.path else { return false }
+    keep(with: image) { memory.keepPathEnding(FetchLine.ending(path: path), with: image) }
+    return true
   }
 
   /// The origin's answer as lines have it, which is encoded once for a picture and kept with it.
   func encodedResponse(of image: CachedImage) -> [UInt8] {
     if let known = image.encodedResponse { return known }
     let encoded = FetchLine.details(of: image.response)
-    noteEviction(memory.keepResponse(encoded, with: image))
+    keep(with: image) { memory.keepResponse(encoded, with: image) }
     return encoded
   }
 
@@ -229,13 +238,20 @@ final class PictureTiers {
   func confirmation(of image: CachedImage) -> ImageConfirmation {
     if let known = image.confirmation { return known }
     let confirmation = NotModified(DeliveredImage(image: image, source: .memory), at: loop.now).confirmation(of: image)
-    noteEviction(memory.keepConfirmation(confirmation, with: image))
+    keep(with: image) { memory.keepConfirmation(confirmation, with: image) }
     return confirmation
+  }
+
+  /// Keeps something with an image that is about to be shown. It goes last from now on, since that may be more than there
+  /// is room for.
+  private func keep(with image: CachedImage, _ keep: () -> Removal) {
+    memory.touch(image, at: loop.now)
+    noteEviction(keep())
   }
 
   /// Notes with a picture in memory where a form of it is, and prepares the form to be shown at once.
   func keepPlace(of made: CachedImage, as form: String, with original: CachedImage) {
-    if made.replyPieces == nil { noteEviction(memory.keepReply(ShownPicture.preparedFields(of: made), with: made)) }
+    if !made.hasReply { noteEviction(memory.keepReply(ShownPicture.preparedFields(of: made), with: made)) }
     noteEviction(memory.keepPlace(of: made, as: form, with: original))
   }
 
