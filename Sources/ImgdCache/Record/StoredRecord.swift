@@ -135,8 +135,10 @@ enum RecordCodec {
     return writer.bytes
   }
 
-  /// Whether a record is short enough, judged without encoding it.
-  static func hasRoom(for record: StoredRecord) -> Bool { record.mostBytes <= mostBytes }
+  /// Whether a record is short enough, with so many bytes that it has yet to get, judged without encoding it.
+  static func hasRoom(for record: StoredRecord, and missing: Int = 0) -> Bool {
+    record.mostBytes + missing <= mostBytes
+  }
 
   static func decode(_ bytes: [UInt8]) -> StoredRecord? {
     guard bytes.count <= mostBytes else { return nil }

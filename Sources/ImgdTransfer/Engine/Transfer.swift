@@ -65,7 +65,7 @@ final class Transfer {
 
   func begin() {
     watchDeadline()
-    do throws(TransferFailure) { url = try TransferURL(order.url) } catch { return finish(.failed(error)) }
+    do throws(TransferFailure) { url = try table.url(order.url) } catch { return finish(.failed(error)) }
     partial = partialKey.flatMap { table.partials.takeBody(of: $0, at: table.loop.now) }
     furthest = partial?.count ?? 0
     hold(furthest)
@@ -136,8 +136,8 @@ final class Transfer {
       if settings.proxy != nil { try checkAddress(in: url) }
       order.phase.enter(.connect)
       let exchange = Exchange(
-        try request(for: url), on: try table.takeHandle(), for: self, maxBytes: maxBytes, resuming: partial.take(),
-        loop: table.loop)
+        try request(for: url), on: try table.takeHandle(for: settings), for: self, maxBytes: maxBytes,
+        resuming: partial.take(), loop: table.loop)
       self.exchange = exchange
       table.sessions.attach(exchange.easy, for: url)
       table.multi.add(exchange)

@@ -2,8 +2,9 @@ import Glibc
 internal import ImgdSystem
 
 struct StoreOrder: Sendable {
-  /// The row; its number, the room on disk and an unknown checksum are filled in later.
+  /// The row; its number, the header fields, the room on disk and an unknown checksum are filled in by the writer.
   let row: IndexRow
+  let headers: StoredHeaders
   let payload: Payload
   let keepReplacedUntil: Int64
 }
@@ -53,6 +54,7 @@ struct PictureStore {
         for (draft, order) in zip(drafts, orders) {
           guard case .success(let draft) = draft else { continue }
           var row = order.row
+          row.record.headers = order.headers.packed
           row.allocated = draft.prepared.allocated
           if row.record.checksum == .unknown { row.record.checksum = BodyChecksum(of: order.payload) }
           let added = try index.entries.insert(row, retiring: order.keepReplacedUntil)
@@ -93,7 +95,7 @@ struct PictureStore {
         try disk.shelves.remove(file)
         try disk.shelves.link(draft.prepared, as: file)
       }
-      entry.stamp = (try? draft.prepared.descriptor.status(file.name).stamp) ?? 0
+      entry.stamp = (try? draft.prepared.descriptor.status("a stored picture").stamp) ?? 0
       return .success(entry)
     } catch {
       try? EntryRemoval(disk: disk).remove([entry.number], at: .max)
