@@ -78,7 +78,7 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
       key: key, body: body, answer: ImageAnswer(response, freshness: freshness, vary: vary.withoutPlace), tags: tags,
       serial: serial, isPurged: isPurged, checked: checked,
       stored: StoredMoment(storedAt, wall: storedAtWall, isDoubtful: header.isTimeDoubtful))
-    if let digest { form.formBase = digest.formBase }
+    form.formPlace = VariantPlace(ofFormOf: self.key)
     return form
   }
 
@@ -149,10 +149,10 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
     header.extras = extras
   }
 
-  /// The base that the forms of one picture share, for one of them; zero for any other image.
-  var formBase: UInt32 {
-    get { header.extras?.formBase ?? 0 }
-    set { changeExtras { $0.formBase = newValue } }
+  /// The place of a form under its picture; nil for any other image.
+  var formPlace: VariantPlace? {
+    get { header.extras?.formPlace }
+    set { changeExtras { $0.formPlace = newValue } }
   }
 
   /// The number of its file in the index, for an image that an earlier process has left; 0 without a file.
@@ -290,6 +290,14 @@ extension CachedImage {
 
   /// The key, put together anew for each call.
   package var key: CacheKey { CacheKey(url: url, header.extras?.distinction, digest) }
+
+  /// The key of the picture that it is a form of, as far as it is known; nil for any other image.
+  package var originalKey: CacheKey? {
+    guard let formPlace else { return nil }
+    let key = CacheKey(url: url, identifier: identifier, variant: formPlace.owner, scope: scope)
+    // Earlier releases did not keep the variant.
+    return VariantPlace(ofFormOf: key) == formPlace ? key : nil
+  }
 
   package var identifier: String? { header.extras?.distinction?.identifier }
   var variant: KeyVariant? { header.extras?.distinction?.variant }

@@ -58,8 +58,8 @@ final class ImageExtras {
   var encodedResponse: [UInt8]?
   var confirmation: ImageConfirmation?
   var forms: [MadeForm] = []
-  /// The base that the forms of one picture share, for one of them; zero for any other image.
-  var formBase: UInt32 = 0
+  /// The place of a form under its picture; nil for any other image.
+  var formPlace: VariantPlace?
 
   init() { (distinction, vary, tags, redirectTarget, description) = (nil, .none, [], nil, []) }
 

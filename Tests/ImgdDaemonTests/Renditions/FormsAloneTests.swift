@@ -318,6 +318,41 @@ struct FormsAloneTests {
     try shed(stage, forms: 1)
   }
 
+  @Test(arguments: [true, false], [true, false])
+  func `a form has the age of its picture, in lists and for purges`(
+    isMarked: Bool, isOnDiskAlone: Bool
+  ) throws {
+    let stage = try stage(forms: [Self.thumbnail, Self.other])
+    for form in [Self.thumbnail, Self.other] { _ = try ask(form, of: stage) }
+    if isMarked {
+      _ = try stage.client.ask(
+        #"{"cmd":"purge","url":"\#(stage.origin.url("/a"))","soft":true}"#)
+    } else {
+      stage.pass(.seconds(3_601))
+    }
+    #expect(try ask(Self.thumbnail, of: stage)["source"]?.string == "revalidated")
+    stage.pass(.seconds(10))
+    if isOnDiskAlone {
+      try emptyMemory(of: stage)
+      for form in [Self.thumbnail, Self.other] { _ = try ask(form, of: stage) }
+    }
+    for tier in ["memory", "disk"] {
+      let page = try stage.client.ask(#"{"cmd":"entries","tier":"\#(tier)"}"#)
+      let entries = try #require(page["entries"]?.array)
+      #expect(entries.count == (isOnDiskAlone && tier == "memory" ? 2 : 3))
+      for entry in entries {
+        #expect(entry["fresh_for"]?.integer == 3_590 && entry["age"]?.integer == 10)
+      }
+    }
+    let purge = #"{"cmd":"purge","expired":true}"#
+    let left = try stage.client.ask(purge)
+    #expect(left["removed"] == false && left["memory"]?["entries"]?.integer == 0)
+    stage.pass(.seconds(3_600))
+    #expect(try stage.client.ask(purge)["removed"] == true)
+    #expect(try stage.stats("memory", "entries") == 0)
+    #expect(try stage.stats("disk", "entries") == 0)
+  }
+
   // MARK: Memory
 
   /// A daemon without a disk whose memory has no room for the bytes of its pictures.
