@@ -83,7 +83,7 @@ final class ImageExtras {
   }
 
   /// A flat charge for the object and for those that it refers to.
-  private static let bookkeeping = 80
+  private static let bookkeeping = 112
 }
 
 /// What the daemon answers to a client that has a picture already, encoded.
