@@ -70,6 +70,31 @@ final class DiskListings: DiskPart {
       })
   }
 
+  /// A picture may have any number of forms: so many are looked at, and the rows of so many are read.
+  private static let (mostForms, mostRead) = (64, 4)
+
+  func forms(of key: CacheKey, where mayBe: (ImageFacts) -> Bool, then: @escaping ([StoredFormText]) -> Void)
+    -> Look<[StoredFormText]>
+  {
+    guard !gate.isClosed, health.isUp, let digest = key.digest else { return .now([]) }
+    let forms = index.forms(of: digest, most: Self.mostForms).filter { $0.hasBody && mayBe($0.facts) }
+    guard !forms.isEmpty else { return .now([]) }
+    let digests = forms.sorted { $0.facts.width > $1.facts.width }.prefix(Self.mostRead).map(\.digest)
+    threads.ask(
+      { (reader) throws(DiskTrouble) in
+        var rows: [IndexRow] = []
+        for digest in digests { if let row = try reader.row(of: digest) { rows.append(row) } }
+        return rows
+      }, orElse: { then([]) },
+      then: { rows in
+        then(
+          rows.map { row in
+            StoredFormText(text: String(decoding: row.record.description, as: UTF8.self), facts: row.record.facts)
+          })
+      })
+    return .later
+  }
+
   /// Whether there may be such answers, as far as that is known without waiting.
   func mayHaveVariants(of base: CacheKey) -> Bool {
     guard let digest = base.digest else { return false }

@@ -60,6 +60,11 @@ final class DiskIndex {
     return table[original]
   }
 
+  /// Some of the forms of a picture.
+  func forms(of digest: KeyDigest, most: Int) -> [DiskEntry] {
+    table.forms(of: digest.formBase, most: most).map { table[$0] }
+  }
+
   /// Whether an entry is a picture of which there are forms.
   func hasForms(_ place: Int) -> Bool { table.hasForms(of: table[place].digest) }
 
