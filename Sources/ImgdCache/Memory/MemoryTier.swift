@@ -220,6 +220,7 @@ package final class MemoryTier {
       // The very bytes that went may come back from disk, where nobody knows which transfer brought them.
       let bringsBody = !former.hasBody && former.checksum == image.checksum
       guard bringsBody || image.serial >= former.serial else { return .refused(.olderThanStored) }
+      if !former.forms.isEmpty, former.checksum == image.checksum { image.forms = former.forms }
       images.replace(at: place, by: image)
       counts.replacements += 1
     } else {

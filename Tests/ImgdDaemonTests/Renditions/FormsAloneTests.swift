@@ -292,6 +292,19 @@ struct FormsAloneTests {
     #expect(fleet.words.last?.hasPrefix("release") == true)
   }
 
+  @Test func `a purge by a tag that the picture got later leaves no form`() throws {
+    let stage = try stage(forms: [Self.thumbnail, Self.other])
+    for form in [Self.thumbnail, Self.other] {
+      _ = try ask(form, of: stage)
+      _ = try ask(form + #","cache":"no-cache","tags":["late"]"#, of: stage)
+    }
+    #expect(try stage.stats("memory", "entries") == 3)
+    let purge = try stage.client.ask(#"{"cmd":"purge","tag":"late"}"#)
+    #expect(purge["memory"]?["entries"]?.integer == 3)
+    #expect(try stage.stats("memory", "entries") == 0)
+    #expect(try stage.stats("disk", "entries") == 0)
+  }
+
   // MARK: Forms of forms
 
   private static let large = #""resize":{"width":8,"height":8}"#

@@ -44,9 +44,10 @@ final class MadePictures {
     else { return .now(nil) }
     var found = found
     if look.describes { found.placeholder = description.map { .description($0) } }
-    let formed = { [found] (form: CachedImage, source: DeliveredImage.Source) in
+    let formed = { [found, pictures] (made: CachedImage, source: DeliveredImage.Source) in
       var delivered = found
-      delivered.form = DeliveredImage.Form(image: form, source: source)
+      delivered.form = DeliveredImage.Form(image: made, source: source)
+      pictures.keepPlace(of: made, as: form.text, with: found.image)
       return delivered
     }
     let key = image.key.made(of: image.checksum, form: form.text)
