@@ -305,6 +305,19 @@ struct FormsAloneTests {
     #expect(try stage.stats("disk", "entries") == 0)
   }
 
+  @Test(arguments: [true, false])
+  func `a form that is found beside the bytes of its picture goes with them`(isInMemory: Bool) throws {
+    let stage = try CoreStage()
+    stage.origin.plan("/a", .conditional(png(20_000), tag: "\"1\"", headers: Self.hour))
+    _ = try ask(Self.thumbnail, of: stage)
+    try emptyMemory(of: stage)
+    if isInMemory { _ = try ask(Self.thumbnail, of: stage) }
+    let line = try ask(Self.thumbnail + #","cache":"no-cache","tags":["late"]"#, of: stage)
+    #expect(line["source"]?.string == "revalidated" && stage.decoding.orders.count == 1)
+    _ = try stage.client.ask(#"{"cmd":"purge","tag":"late"}"#)
+    #expect(try stage.stats("memory", "entries") == 0)
+  }
+
   // MARK: Forms of forms
 
   private static let large = #""resize":{"width":8,"height":8}"#

@@ -76,6 +76,7 @@ final class Renditions {
     let key = original.key.made(of: original.checksum, form: rendition.form)
     if let image = made.inMemory(key, countsAsUse: order.countsAsUse) {
       made.keepOnDisk(image, in: order.tiers)
+      pictures.keepPlace(of: image, as: rendition.form, with: original)
       then(.success(DeliveredImage.Form(image: image, source: .memory)))
       return nil
     }
@@ -138,7 +139,9 @@ final class Renditions {
     guard work.rendition.isFile else { return begin(work) }
     let then = { [unowned self] (image: CachedImage?) in
       guard underWay[work.id] === work else { return }
-      if let image { end(work, .success(DeliveredImage.Form(image: image, source: .disk))) } else { begin(work) }
+      guard let image else { return begin(work) }
+      pictures.keepPlace(of: image, as: work.rendition.form, with: work.original)
+      end(work, .success(DeliveredImage.Form(image: image, source: .disk)))
     }
     made.onDisk(work.key, keepingIn: work.tiers, countsAsUse: countsAsUse, then: then).passOn(to: then)
   }
