@@ -57,32 +57,6 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
     return renewed
   }
 
-  /// The same entry without its bytes, for as long as forms of it are here.
-  func withoutBody() -> CachedImage {
-    let facts = Self.make(
-      key: key, body: ImageBody(away: byteCount, facts: facts, checksum: checksum, description: description),
-      answer: ImageAnswer(response, freshness: freshness, vary: vary, isFromPublicAddress: isFromPublicAddress),
-      tags: tags, serial: serial, isPurged: isPurged, checked: checked,
-      stored: StoredMoment(storedAt, wall: storedAtWall, isDoubtful: header.isTimeDoubtful))
-    (facts.forms, facts.file, facts.formerFile) = (forms, file, formerFile)
-    facts.lastAccess = lastAccess
-    if isStale { facts.markStale() }
-    return facts
-  }
-
-  /// What was made of the picture's bytes: another picture under another key, with the answer, the age and
-  /// the tags of this one. Nobody asks for the checksum of pixels.
-  ///
-  /// `checked` is the last purge that this picture had been compared with when the making began.
-  package func derived(key: CacheKey, body: ImageBody, checked: UInt64) -> CachedImage {
-    let form = Self.make(
-      key: key, body: body, answer: ImageAnswer(response, freshness: freshness, vary: vary.withoutPlace), tags: tags,
-      serial: serial, isPurged: isPurged, checked: checked,
-      stored: StoredMoment(storedAt, wall: storedAtWall, isDoubtful: header.isTimeDoubtful))
-    if let digest { form.formBase = digest.formBase }
-    return form
-  }
-
   // MARK: What it is
 
   package var facts: ImageFacts { header.facts }
@@ -143,22 +117,10 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
     set { changeExtras { $0.confirmation = newValue } }
   }
 
-  /// The forms of the picture that were shown last.
-  var forms: [MadeForm] {
-    get { header.extras?.forms ?? [] }
-    set { changeExtras { $0.forms = newValue } }
-  }
-
-  private func changeExtras(_ change: (ImageExtras) -> Void) {
+  func changeExtras(_ change: (ImageExtras) -> Void) {
     let extras = header.extras ?? ImageExtras()
     change(extras)
     header.extras = extras
-  }
-
-  /// The base that the forms of one picture share, for one of them; zero for any other image.
-  var formBase: UInt32 {
-    get { header.extras?.formBase ?? 0 }
-    set { changeExtras { $0.formBase = newValue } }
   }
 
   /// The number of its file in the index, for an image that an earlier process has left; 0 without a file.
@@ -189,15 +151,6 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
     get { header.isLent }
     set { header.isLent = newValue }
   }
-
-  /// Whether its bytes go before anything else in its tier.
-  var isSource: Bool {
-    get { header.isSource }
-    set { header.isSource = newValue }
-  }
-
-  /// Whether letting its bytes go makes room: few bytes lie in the same piece of memory as its fields.
-  var canLoseBody: Bool { header.payload != nil && !isPixels }
 
   /// Whether a soft purge has marked it: then its origin has to confirm it before it is shown again.
   package var isStale: Bool { header.isStale }

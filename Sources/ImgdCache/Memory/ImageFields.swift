@@ -61,8 +61,8 @@ final class ImageExtras {
   var encodedResponse: [UInt8]?
   var confirmation: ImageConfirmation?
   var forms: [MadeForm] = []
-  /// The base that the forms of one picture share, for one of them; zero for any other image.
-  var formBase: UInt32 = 0
+  /// The place of a form under its picture; nil for any other image.
+  var formPlace: VariantPlace?
 
   init() { (distinction, vary, tags, redirectTarget, description) = (nil, .none, [], nil, []) }
 
@@ -86,7 +86,7 @@ final class ImageExtras {
   }
 
   /// A flat charge for the object and for those that it refers to.
-  private static let bookkeeping = 80
+  private static let bookkeeping = 112
 }
 
 /// What the daemon answers to a client that has a picture already, encoded.

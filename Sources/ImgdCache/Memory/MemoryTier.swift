@@ -142,6 +142,11 @@ package final class MemoryTier {
     return made
   }
 
+  /// The forms of an image that are here too, as far as it is known where; this does not count as a use.
+  package func forms(of image: CachedImage) -> [(form: String, image: CachedImage)] {
+    image.forms.compactMap { known in form(known.form, of: image).map { (known.form, $0) } }
+  }
+
   /// Whether there is a whole image without credentials under a URL, fresh or not; this changes no count.
   package func holds(_ url: String, identifier: String?, variant: KeyVariant? = nil) -> Bool {
     let place = images.place(of: url, identifier: identifier, variant: variant, scope: nil)
@@ -227,6 +232,7 @@ package final class MemoryTier {
       // The very bytes that went may come back from disk, where nobody knows which transfer brought them.
       let bringsBody = !former.hasBody && former.checksum == image.checksum
       guard bringsBody || image.serial >= former.serial else { return .refused(.olderThanStored) }
+      if !former.forms.isEmpty, former.checksum == image.checksum { image.forms = former.forms }
       images.replace(at: place, by: image)
       counts.replacements += 1
     } else {

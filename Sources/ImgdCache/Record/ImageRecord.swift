@@ -21,7 +21,7 @@ extension StoredRecord {
       initialAgeMs: freshness.ageNanoseconds / 1_000_000, lifetimeMs: freshness.remainingNanoseconds / 1_000_000,
       whileRevalidateMs: freshness.staleWhileRevalidate.milliseconds, ifErrorMs: freshness.staleIfError?.milliseconds,
       flags: RecordFlags(image), varying: StoredHeaders(image.vary.pairs).packed,
-      place: image.formBase > 0 ? VariantPlace(ofForm: image.formBase) : image.vary.place,
+      place: image.formPlace ?? image.vary.place,
       tags: image.tags, description: image.description)
     let missing = packsFields ? 0 : StoredHeaders.mostKept
     guard varying.count <= StoredHeaders.mostKept, RecordCodec.hasRoom(for: self, and: missing) else { return nil }
@@ -48,7 +48,7 @@ extension RecordFlags {
     if image.freshness.isImmutable { insert(.immutable) }
     let isPlain = image.redirectTarget == nil && image.vary == .none && image.freshness.initialAge < .seconds(1)
     if isPlain { insert(.plain) }
-    if image.formBase > 0 { insert(.form) }
+    if image.formPlace != nil { insert(.form) }
     if image.isFromPublicAddress { insert(.publicAddress) }
   }
 }
@@ -72,7 +72,7 @@ extension CachedImage {
       answer: ImageAnswer(
         response, freshness: Freshness(record), vary: vary, isFromPublicAddress: record.flags.contains(.publicAddress)),
       tags: record.tags, serial: 0, stored: StoredMoment(storedWall: record.storedAt, nowWall: wall, now: now))
-    if record.flags.contains(.form) { image.formBase = record.baseTag }
+    if record.flags.contains(.form) { image.formPlace = record.place }
     if record.isMarkedStale { image.markStale() }
     return image
   }

@@ -50,7 +50,7 @@ package struct StoredRecord: Sendable, Equatable {
   /// that is found under its own key alone.
   var baseTag: UInt32 {
     guard let place else { return 0 }
-    if flags.contains(.form) { return UInt32(truncatingIfNeeded: place.rest.low) }
+    if flags.contains(.form) { return place.formBase }
     return KeyDigest(url: url, identifier: identifier, variant: place.owner).tag
   }
 
@@ -98,7 +98,7 @@ package struct RecordFlags: OptionSet, Sendable {
   /// A public address sent it: if it is a redirect, it must not lead to a private address.
   package static let publicAddress = RecordFlags(rawValue: 16)
   package static let openOnlyWhileFresh = RecordFlags(rawValue: 32)
-  /// It is a form of another picture; the place names that picture (`VariantPlace.init(ofForm:)`).
+  /// It is a form of another picture; the place names that picture (`VariantPlace.init(ofFormOf:)`).
   package static let form = RecordFlags(rawValue: 64)
 
   package init(rawValue: UInt8) { self.rawValue = rawValue }

@@ -43,6 +43,11 @@ struct WantedRenditionTests {
       ([.jpeg, .png], .webp, 1, true, "jpeg"), ([.jpeg, .png], .heic, 1, false, "png"),
       // A format without alpha has none to lose, whatever its file says.
       ([.jpeg, .png], .jpeg, 1, false, "jpeg"), ([.jpeg, .png], .bmp, 1, false, "jpeg"),
+      // A GIF has no partial alpha, which is less of a loss than all of it, or than frames.
+      ([.gif, .png], .png, 1, false, "png"), ([.gif, .jpeg], .png, 1, false, "gif"),
+      ([.jpeg, .gif], .webp, 1, false, "gif"), ([.gif, .png], .png, 1, true, "gif"),
+      ([.gif, .png], .gif, 1, false, "gif"), ([.png, .gif], .webp, 9, false, "gif"),
+      ([.gif, .webp], .webp, 9, false, "webp"),
       // Animations.
       ([.avif, .webp], .gif, 9, false, "webp"), ([.avif, .gif], .webp, 9, true, "gif"),
       ([.avif, .original], .gif, 9, true, "original"),

@@ -121,6 +121,11 @@ package final class DiskTier {
     parts.hits.glance(at: key, countsAsUse: countsAsUse)
   }
 
+  /// The forms of a picture that may be what is looked for, the largest first; this does not count as a use.
+  package func forms(
+    of key: CacheKey, where mayBe: (ImageFacts) -> Bool, then: @escaping ([StoredFormText]) -> Void
+  ) -> Look<[StoredFormText]> { parts.listings.forms(of: key, where: mayBe, then: then) }
+
   /// Lists entries after a cursor in the order of storing; this does not count as a use.
   package func page(after cursor: UInt64?, limit: Int, prefix: String?, then: @escaping (EntryPage) -> Void) {
     parts.listings.page(after: cursor, limit: limit, prefix: prefix, then: then)

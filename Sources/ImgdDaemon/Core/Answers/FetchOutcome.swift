@@ -36,6 +36,11 @@ enum FetchOutcome {
     }
   }
 
+  /// Whether it is a picture whose bytes have gone.
+  var lacksBytes: Bool { if case .image(let delivered) = self { !delivered.image.hasBody } else { false } }
+
+  var isFailure: Bool { if case .failure = self { true } else { false } }
+
   /// The bytes that it would hold if it were kept.
   var cost: Int {
     switch self {
@@ -64,6 +69,8 @@ struct DeliveredImage {
   var finalURL: String?
   /// The form that is shown in its place, since its own bytes have gone.
   var form: Form?
+  /// The form of which the one that is wanted can be made, since the picture's own bytes have gone.
+  var sourceForm: SourceForm?
   /// Whether it is already in the form that the fetch wants.
   var isMade = false
   /// The age and the frames of the picture that it was made of.
@@ -78,11 +85,26 @@ struct DeliveredImage {
     let source: Source?
   }
 
+  /// An object, since few answers have one.
+  final class SourceForm {
+    let image: CachedImage
+    /// What is made of it.
+    let rendition: Rendition
+    /// How the form that is wanted of the picture is written in keys.
+    let wanted: String
+
+    init(_ image: CachedImage, making rendition: Rendition, for wanted: String) {
+      self.image = image
+      self.rendition = rendition
+      self.wanted = wanted
+    }
+  }
+
   /// What is shown: its form in its place, with what the answer says about the picture itself.
   func shown(at now: Instant) -> DeliveredImage {
     guard let form else { return self }
     var shown = self
-    shown.form = nil
+    (shown.form, shown.sourceForm) = (nil, nil)
     shown.image = form.image
     if source == .memory || source == .disk, let from = form.source { shown.source = from }
     shown.isMade = true

@@ -1,3 +1,5 @@
+// What the memory tier says of what it was given, and of what went.
+
 /// Why an image is not kept.
 package enum StoreRefusal: Sendable, Equatable {
   /// Its origin forbids it, or its status does.
