@@ -65,7 +65,9 @@ extension MemoryTier {
       return image.markStale()
     }
     sweep.removal.count(images.takeImage(at: place).cost)
-    // Forms need not have what the purge has named, such as a tag that came later; nothing leads to them any more.
+    // Forms need not have what the purge has named, such as a tag that came later; nothing leads to them any more. One
+    // that has been used of late stays where the purge is about use.
+    guard sweep.row?.filter.asksForState != true else { return }
     for made in image.forms where images.image(at: made.place, digest: made.digest) != nil {
       sweep.removal.count(images.takeImage(at: made.place).cost)
     }
