@@ -214,7 +214,7 @@ package func varyingNames(_ headers: HeaderList) -> [String] {
       if let name = scanner.takeToken() { names.insert(name) }
     } while scanner.nextMember()
   }
-  return names.sorted()
+  return names.isEmpty ? [] : names.sorted()
 }
 
 /// The state of a stored answer at one moment.

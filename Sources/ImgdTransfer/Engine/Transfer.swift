@@ -154,7 +154,7 @@ final class Transfer {
   }
 
   private func request(for url: TransferURL) throws(TransferFailure) -> ExchangeRequest {
-    var request = try ExchangeRequest(url: url, headers: order.headers, settings: settings)
+    let request = try ExchangeRequest(url: url, headers: order.headers, settings: settings)
     request.addresses = request.target.name.flatMap(table.names.known) ?? []
     request.connectTimeout -= waitedForName
     request.afterPublic = order.isAfterPublic

@@ -118,7 +118,8 @@ private func connectionIsReady(
   return continues == true ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
 }
 
-struct ExchangeRequest {
+/// What an exchange asks for. An object, since it is large and handed on several times.
+final class ExchangeRequest {
   let url: TransferURL
   let headers: [HeaderField]
   let settings: TransferSettings

@@ -1,12 +1,20 @@
 import Glibc
 internal import ImgdSystem
 
-struct StoreOrder: Sendable {
+/// A picture to be stored. An object, since it goes through several hands, and holds much.
+final class StoreOrder: Sendable {
   /// The row; its number, the header fields, the room on disk and an unknown checksum are filled in by the writer.
   let row: IndexRow
   let headers: StoredHeaders
   let payload: Payload
   let keepReplacedUntil: Int64
+
+  init(row: IndexRow, headers: StoredHeaders, payload: Payload, keepReplacedUntil: Int64) {
+    self.row = row
+    self.headers = headers
+    self.payload = payload
+    self.keepReplacedUntil = keepReplacedUntil
+  }
 }
 
 /// Stores pictures: first as files without names, then their rows in one commit, then the names.

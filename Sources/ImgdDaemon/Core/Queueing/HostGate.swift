@@ -16,7 +16,7 @@ final class HostGate {
   private static let mostHeld = 1_000
 
   var mostPerHost: Int
-  var places: Places
+  let places: Places
   private var queue = FairQueue(to: .connection)
   private var hosts: [String: HostQueue] = [:]
   /// The hosts that have asked to be left alone, by the end of that time.
@@ -220,7 +220,7 @@ final class HostLine {
 /// none. A download that is slow does not count then: otherwise its server would decide how much room the others have.
 /// How many may run including the slow ones is bounded as well, in all, for a user and for a connection. With fewer
 /// places every download counts: an operator who sets such a low limit means it.
-struct Places {
+final class Places {
   /// The fewest places for which the rules about shares hold.
   static let fewestToShare = 8
   /// How many downloads may run for each place, including the slow ones.
@@ -264,7 +264,7 @@ struct Places {
     return free <= reserve || held >= mostOfConnection
   }
 
-  mutating func give(to holder: Claimant, _ priority: Priority) {
+  func give(to holder: Claimant, _ priority: Priority) {
     active += 1
     peak = max(peak, active)
     held[holder.member(at: .user), default: 0] += 1
@@ -272,20 +272,20 @@ struct Places {
     if priority == .low { low += 1 }
   }
 
-  mutating func giveBack(by holder: Claimant, _ priority: Priority, isSlow: Bool) {
+  func giveBack(by holder: Claimant, _ priority: Priority, isSlow: Bool) {
     active -= 1
     held.countDown(holder.member(at: .user))
     held.countDown(holder)
     if isSlow { slow -= 1 } else if priority == .low { low -= 1 }
   }
 
-  mutating func change(_ priority: Priority, isSlow: Bool) {
+  func change(_ priority: Priority, isSlow: Bool) {
     slow += isSlow ? 1 : -1
     if priority == .low { low += isSlow ? -1 : 1 }
   }
 
   /// Notes that the requests for a running download that is not slow have another priority.
-  mutating func change(from before: Priority, to after: Priority) {
+  func change(from before: Priority, to after: Priority) {
     low += (after == .low ? 1 : 0) - (before == .low ? 1 : 0)
   }
 }
