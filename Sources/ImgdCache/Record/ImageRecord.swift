@@ -6,8 +6,8 @@ extension StoredRecord {
   /// The record of an image; nil if the image is too large for the index, has credentials in
   /// its key, or consists of pixels.
   ///
-  /// The image may have been in memory for a while: its age goes on, it does not begin anew. Whoever packs the fields of
-  /// its answer elsewhere adds them to the record there.
+  /// The image may have been in memory for a while: its age goes on, it does not begin anew. Without
+  /// `packsFields` the record has no fields of the answer yet: the thread that packs them adds them.
   package init?(_ image: CachedImage, wall: Int64, at now: Instant, packsFields: Bool = true) {
     guard !image.isPixels, let digest = image.digest, image.byteCount <= Int(UInt32.max) else { return nil }
     let (freshness, response) = (image.freshness, image.response)

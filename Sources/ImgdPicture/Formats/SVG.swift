@@ -1,6 +1,6 @@
 // A drawing is recognised by the root element of its document, and its size is what that element's attributes say:
-// nothing behind them is read, and no entity is expanded. Whoever draws it makes it fit that size, whatever the
-// library would have read into the same bytes.
+// nothing behind them is read, and no entity is expanded. The decoder makes the drawing fit that size, whatever
+// its library would have read into the same bytes.
 
 /// Drawings in XML, in an encoding that has ASCII in it; neither UTF-16 nor compressed ones.
 enum SVG {

@@ -42,8 +42,8 @@ struct KnownShape {
   }
 }
 
-/// Whoever answers lines of known shapes, as far as that takes no parsing: an object, since a hit would count references
-/// to the context of a closure.
+/// Answers lines of known shapes, as far as that takes no parsing. It is an object, since with a closure each hit would
+/// count references to its context.
 protocol KnownLineAnswers: AnyObject {
   /// Whether there are so many pictures that it is worth preparing for several lines.
   var looksAhead: Bool { get }

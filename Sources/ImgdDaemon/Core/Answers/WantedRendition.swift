@@ -136,7 +136,7 @@ extension PictureFormat {
     switch self {
     case .jpeg, .png, .gif, .webp, .avif, .ico: true
     case .heic, .tiff, .bmp, .jxl, .jp2: false
-    // Whoever shows it may run what is in it: a list has to name it.
+    // A program that shows it may run what is in it: a list has to name it.
     case .svg: false
     }
   }
