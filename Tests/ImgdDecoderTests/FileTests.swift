@@ -97,6 +97,19 @@ struct FileTests {
     #expect(isSeen)
   }
 
+  /// A loader that opens a picture smaller rounds both of its sides: 38 by 42 for the first.
+  @Test(arguments: [(150, 167, 20, 22), (151, 222, 20, 29), (250, 93, 20, 7)])
+  func `a picture keeps its own proportions, however it is opened`(
+    width: Int, height: Int, wanted: Int, due: Int
+  ) throws {
+    for (format, suffix) in [(PictureFormat.jpeg, ".jpg"), (.webp, ".webp"), (.png, ".png")] {
+      let file = try Pixels.gradient(width: width, height: height).file(TEST_VIPS_RGB, as: suffix)
+      let box = Rendition.Box(width: wanted, height: nil, fit: .contain)
+      let made = try answer(file, format, Rendition(.file(.png, quality: nil), box: box)).made()
+      #expect([made.width, made.height] == [wanted, due], "\(format)")
+    }
+  }
+
   @Test func `a turned picture is fitted upright`() throws {
     let file = try Pixels.gradient(width: 64, height: 32).file(
       TEST_VIPS_RGB, as: ".jpg[Q=100]", orientation: 6)

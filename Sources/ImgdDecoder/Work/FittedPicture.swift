@@ -55,7 +55,7 @@ struct FittedPicture {
       // A picture that is cut, or scaled in linear light, has to be decoded in full.
       let shrink = box.isLinear || part != nil ? 1 : own.shrink(to: box)
       opened = try source.openSmall(shrink: shrink) ?? opened
-      if box.fit != .cover || box.crop.isFound { return try found(opened, box) }
+      if box.fit == .cover, box.crop.isFound { return try found(opened, box) }
     }
     return try cut(opened, box)
   }
@@ -81,16 +81,15 @@ struct FittedPicture {
     withAlpha ? box?.background ?? .clear : (box?.background ?? .white).onWhite
   }
 
-  /// The library finds the size, and the part that is kept.
+  /// The library finds the part that is kept.
   private func found(_ opened: VipsPicture, _ box: Rendition.Box) throws(DecodeFailure) -> VipsPicture {
-    let size = box.fit == .fill ? VIPS_SIZE_FORCE : box.enlarges ? VIPS_SIZE_BOTH : VIPS_SIZE_DOWN
-    let crop =
-      box.fit != .cover
-      ? VIPS_INTERESTING_NONE : box.crop == .attention ? VIPS_INTERESTING_ATTENTION : VIPS_INTERESTING_CENTRE
-    return try opened.fitted(to: Size(fitting: own, into: box), size: size, crop: crop, isLinear: box.isLinear)
+    let crop = box.crop == .attention ? VIPS_INTERESTING_ATTENTION : VIPS_INTERESTING_CENTRE
+    return try opened.fitted(
+      to: size, size: box.enlarges ? VIPS_SIZE_BOTH : VIPS_SIZE_DOWN, crop: crop, isLinear: box.isLinear)
   }
 
-  /// Each frame is cut alike: the library would cut the column of all frames as one picture, and knows no points.
+  /// The sizes are those of the picture itself: one that was opened smaller has rounded sides, which the library would go
+  /// by. Each frame is cut alike: the library would cut the column of all frames as one picture, and knows no points.
   private func cut(_ opened: VipsPicture, _ box: Rendition.Box) throws(DecodeFailure) -> VipsPicture {
     let scaled = box.fit == .cover ? own.covering(box) : Size(of: own, in: box.unpadded)
     let column = try opened.fitted(

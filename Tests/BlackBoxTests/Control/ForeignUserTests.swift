@@ -143,7 +143,7 @@ struct ForeignUserTests {
     // The second connection is made when the first one has had an answer.
     let answers = try runAsNobody(
       #"""
-      d=$(mktemp -d) && mkfifo "$d/in" "$d/out" || exit
+      d=$(TMPDIR=/tmp mktemp -d) && mkfifo "$d/in" "$d/out" || exit
       socat -t30 - UNIX-CONNECT:"$1" <"$d/in" >"$d/out" &
       exec 3>"$d/in" 4<"$d/out"
       printf '%s\n' "$0" >&3

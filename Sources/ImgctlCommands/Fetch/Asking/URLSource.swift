@@ -36,7 +36,7 @@ final class URLSource {
 
   static func check(_ arguments: Arguments, of verb: VerbDescription) throws(UsageProblem) {
     if arguments.operands.isEmpty, !arguments.has("input") {
-      throw UsageProblem("\(verb.name) needs a URL, or --input and a file with URLs")
+      throw UsageProblem("\(verb.name) needs a URL, - for URLs from standard input, or --input and a file with URLs")
     }
   }
 

@@ -120,7 +120,7 @@ private struct Candidate {
 
   func unwritable(_ forms: [WantedRendition.Form]) -> DecodeFailure {
     DecodeFailure(
-      .unsupported, "the picture is a \(facts.pictureFormat.name), and \(names(forms)) cannot be written here")
+      .unsupported, "the picture's format is \(facts.pictureFormat.name), and \(names(forms)) cannot be written here")
   }
 
   private func names(_ forms: [WantedRendition.Form]) -> String {
