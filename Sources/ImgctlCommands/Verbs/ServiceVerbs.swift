@@ -108,13 +108,16 @@ struct ShowConfiguration: Verb {
   }
 
   private func part(_ name: String, of sections: Reply, asJSON: Bool) throws(Failure) -> String {
-    let words = name.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-    let section = Self.match(words[0], sections.fields)
-    if let section, let keys = sections.object(section) {
-      if words.count == 1 { return asJSON ? keys.json : Self.file(sections, [section]) }
-      if let key = Self.match(words[1], keys.fields), let value = keys.text(key) {
-        return asJSON ? JSONValue.string(value).encoded() : printable(value)
-      }
+    if let section = Self.match(name, sections.fields), let keys = sections.object(section) {
+      return asJSON ? keys.json : Self.file(sections, [section])
+    }
+    // The name of a section may have dots, that of a key has none.
+    let words = name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+    if let section = Self.match(words.dropLast().joined(separator: "."), sections.fields),
+      let keys = sections.object(section), let key = Self.match(words[words.count - 1], keys.fields),
+      let value = keys.text(key)
+    {
+      return asJSON ? JSONValue.string(value).encoded() : printable(value)
     }
     throw Failure(.failed, Self.complaint(about: name, sections))
   }

@@ -4,11 +4,11 @@
 package import ImgdSystem
 
 extension MemoryTier {
-  /// The cleaning after a purge, or the removal of all images. It covers only images that were there when it began.
+  /// The cleaning after a purge, or the removal of some or all images. It covers only images that were there when it began.
   package struct Sweep {
-    /// The purge that decides which images go; nil when all do.
+    /// The purge that decides which images go; nil for a removal.
     fileprivate let row: PurgeList.Row?
-    fileprivate var isOfPixelsOnly = false
+    fileprivate var isMeant: (CachedImage) -> Bool = { _ in true }
     fileprivate let newest: UInt64
     fileprivate let urlTag: UInt32?
     fileprivate var places: Range<Int>
@@ -16,7 +16,7 @@ extension MemoryTier {
 
     /// Whether an image goes. One that has replaced another since the purge was not there when it was asked for.
     fileprivate func means(_ image: CachedImage, isFresh: (CachedImage, Instant) -> Bool) -> Bool {
-      guard let row else { return !isOfPixelsOnly || image.isPixels }
+      guard let row else { return isMeant(image) }
       guard image.checked < row.number || row.filter.asksForState else { return false }
       return row.filter.matches(image, isFresh: isFresh(image, row.askedAt), at: row.askedAt)
     }
@@ -31,15 +31,19 @@ extension MemoryTier {
   /// Begins to remove all images.
   package func beginRemoval() -> Sweep {
     counts.purges += 1
-    return Sweep(row: nil, newest: images.newest, urlTag: nil, places: images.places)
+    return beginRemoval { _ in true }
+  }
+
+  /// Begins to remove the images that are meant.
+  package func beginRemoval(where isMeant: @escaping (CachedImage) -> Bool) -> Sweep {
+    Sweep(row: nil, isMeant: isMeant, newest: images.newest, urlTag: nil, places: images.places)
   }
 
   /// Begins to remove all decoded pictures: when memory is short they go first.
   package func beginRemovalOfPixels() -> Sweep {
-    var sweep = Sweep(
-      row: nil, newest: images.newest, urlTag: nil, places: images.pixelBytes > 0 ? images.places : 0..<0)
-    sweep.isOfPixelsOnly = true
-    return sweep
+    Sweep(
+      row: nil, isMeant: { $0.isPixels }, newest: images.newest, urlTag: nil,
+      places: images.pixelBytes > 0 ? images.places : 0..<0)
   }
 
   /// Goes on with some more images, and returns whether any are left. `isFresh` is asked by a purge of what has expired:

@@ -38,6 +38,7 @@ final class Core {
   }
 
   func apply(_ settings: Configuration) {
+    if parts.origins.apply(settings.origins) { removeFormerKeys() }
     parts.fleet.apply(settings)
     parts.fleetPurges.apply(settings.fleet)
     parts.pictures.apply(settings)
@@ -52,6 +53,14 @@ final class Core {
   }
 
   func inherit(_ image: CachedImage) { parts.pictures.variants.inherit(image) }
+
+  /// Removes from memory what other rules for keys have left there: a request for such a URL means another key, but one
+  /// whose line has a known shape would be shown it.
+  func removeFormerKeys() {
+    guard !parts.origins.isEmpty else { return }
+    var sweep = memory.beginRemoval { [origins = parts.origins] image in !origins.isKey(image.url) }
+    parts.turns.carryOut { [memory] in memory.goOn(with: &sweep) }
+  }
 
   func drain(_ drained: @escaping () -> Void) { parts.jobs.drain(drained) }
 

@@ -19,6 +19,7 @@ struct CoreParts {
   let commands: CommandCounter
   let hits: PlainHits
   let pipeline: FetchPipeline
+  let origins: OriginRules
   let requests: FetchRequests
   let clients: Clients
 
@@ -41,8 +42,9 @@ struct CoreParts {
     renditions = Renditions(
       decoding: decoding, pictures: pictures, made: made, access, turns: turns, loop: loop, settings: settings)
     answers = FetchAnswers(pictures: pictures, renditions: renditions, loop: loop, settings: settings)
+    origins = OriginRules(settings.origins)
     let ground = FetchGround(
-      pictures: pictures, made: made, fleet: fleet, downloader: downloader,
+      origins: origins, pictures: pictures, made: made, fleet: fleet, downloader: downloader,
       preparation: FormPreparation(renditions: renditions, pictures: pictures, answers: answers, loop: loop),
       answers: answers, hub: hub, turns: turns, loop: loop)
     jobs = FetchJobs(ground, access, settings: settings)

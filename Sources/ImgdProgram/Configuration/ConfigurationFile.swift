@@ -10,18 +10,28 @@ package struct ConfigurationAssignment: Equatable, Sendable {
   /// The beginning of a message: file and line, the name of a variable, or an option.
   let origin: String
   let section: ConfigurationSection
+  /// The name of the section, where it is one of several.
+  var name: String?
   let key: String
   let value: String
+}
+
+/// The beginning of a section that has a name, and the place of the line.
+struct SectionOpening: Equatable {
+  let origin: String
+  let section: ConfigurationSection
+  let name: String
 }
 
 /// The assignments of a configuration file, and messages about its mistakes.
 struct ConfigurationFile {
   private(set) var assignments: [ConfigurationAssignment] = []
+  private(set) var openings: [SectionOpening] = []
   private(set) var problems: [String] = []
 
   private enum Place {
     case beforeAnySection
-    case inside(ConfigurationSection)
+    case inside(ConfigurationSection, name: String?)
     case insideUnknownSection
     /// Its lines are for another program to read.
     case insideForeignSection
@@ -73,18 +83,23 @@ struct ConfigurationFile {
       problems.append("\(origin): '\(shown(text))' is not a section: write \(example), for example")
       return
     }
-    let name = String(text.dropFirst().dropLast())
-    guard let section = ConfigurationSection(rawValue: name) else {
-      problems.append("\(origin): \(ConfigurationSection.unknown(name))")
+    let title = String(text.dropFirst().dropLast())
+    guard let (section, name) = ConfigurationSection.parse(title) else {
+      problems.append("\(origin): \(ConfigurationSection.unknown(title))")
       return
     }
-    place = sections.contains(section) ? .inside(section) : .insideForeignSection
+    guard sections.contains(section) else {
+      place = .insideForeignSection
+      return
+    }
+    place = .inside(section, name: name)
+    if let name { openings.append(SectionOpening(origin: origin, section: section, name: name)) }
   }
 
   private mutating func readAssignment(_ text: String, _ origin: String) {
     // The message about the unknown section covers all lines in it.
     if case .insideUnknownSection = place { return }
-    guard case .inside(let section) = place else {
+    guard case .inside(let section, let name) = place else {
       problems.append("\(origin): '\(shown(text))' comes before any section: write \(example), for example, above it")
       return
     }
@@ -95,7 +110,8 @@ struct ConfigurationFile {
     let value = text.utf8[text.utf8.index(after: equals)...]
     assignments.append(
       ConfigurationAssignment(
-        origin: origin, section: section, key: blanksTrimmed(text.utf8[..<equals]), value: blanksTrimmed(value)))
+        origin: origin, section: section, name: name, key: blanksTrimmed(text.utf8[..<equals]),
+        value: blanksTrimmed(value)))
   }
 }
 

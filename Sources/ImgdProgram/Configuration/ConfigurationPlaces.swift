@@ -66,7 +66,7 @@ package struct ConfigurationPlaces {
     }
     for (variable, value) in environment.sorted(by: { $0.key < $1.key }) {
       guard let (section, name) = target(of: variable), Program.sections.contains(section) else { continue }
-      let key = Program.keys(of: section).first { $0.name.uppercased() == name }
+      let key = Program.keys.first { $0.section == section && $0.name.uppercased() == name }
       draft.apply(ConfigurationAssignment(origin: variable, section: section, key: key?.name ?? name, value: value))
     }
   }
@@ -88,30 +88,37 @@ package struct CommandLineSetting: Equatable {
 
   /// The value of an option that stands for one key.
   package init(_ option: String, _ section: ConfigurationSection, _ key: String, _ value: String) {
-    assignment = ConfigurationAssignment(origin: option, section: section, key: key, value: value)
+    self.init(ConfigurationAssignment(origin: option, section: section, key: key, value: value))
+  }
+
+  private init(_ assignment: ConfigurationAssignment) {
+    self.assignment = assignment
     problem = nil
   }
 
   /// Reads the argument of `--set`, for a program: `Section.Key=VALUE`.
   package init<Program: ProgramConfiguration>(_ text: String, for program: Program.Type) throws(UsageProblem) {
-    guard let equals = text.firstIndex(of: "="), let dot = text[..<equals].firstIndex(of: "."), dot != text.startIndex
+    // The name of a section may have dots, that of a key has none.
+    guard let equals = text.firstIndex(of: "="), let dot = text[..<equals].lastIndex(of: "."), dot != text.startIndex
     else {
       let (section, assignment) = Program.example
       throw UsageProblem(
         "--set '\(shown(text))' is not an assignment: write --set Section.Key=VALUE, "
           + "such as --set \(section.rawValue).\(assignment)")
     }
-    let name = String(text[..<dot])
-    guard let section = ConfigurationSection(rawValue: name) else {
-      self.init(problem: "--set: \(ConfigurationSection.unknown(name))")
+    let title = String(text[..<dot])
+    guard let (section, name) = ConfigurationSection.parse(title) else {
+      self.init(problem: "--set: \(ConfigurationSection.unknown(title))")
       return
     }
     guard Program.sections.contains(section) else {
-      self.init(problem: "--set: [\(name)] is a section of \(section.reader)")
+      self.init(problem: "--set: [\(title)] is a section of \(section.reader)")
       return
     }
     self.init(
-      "--set", section, String(text[text.index(after: dot)..<equals]), String(text[text.index(after: equals)...]))
+      ConfigurationAssignment(
+        origin: "--set", section: section, name: name, key: String(text[text.index(after: dot)..<equals]),
+        value: String(text[text.index(after: equals)...])))
   }
 
   private init(problem: String) {
@@ -133,6 +140,8 @@ struct ConfigurationDraft<Program: ProgramConfiguration> {
   var problems: [String] = []
   /// Remarks about what is not as it should be, but does no harm.
   private(set) var remarks: [String] = []
+  /// The names of sections that were refused.
+  private var refused: Set<String> = []
   /// The place that set a key last, for messages about two keys that contradict each other.
   private var origins: [String: String] = [:]
 
@@ -144,17 +153,43 @@ struct ConfigurationDraft<Program: ProgramConfiguration> {
   mutating func apply(path: String, _ bytes: [UInt8]) {
     let file = ConfigurationFile(path: path, bytes: bytes, sections: Program.sections, example: Program.example.section)
     problems += file.problems
+    for opening in file.openings { _ = open(opening) }
     for assignment in file.assignments { apply(assignment) }
+  }
+
+  /// Adds a section with a name, where there is none yet; returns the name in its one form, or nil for a wrong one.
+  private mutating func open(_ opening: SectionOpening) -> String? {
+    guard let named = Program.named(opening.section) else { return nil }
+    do { return try named.open(opening.name, &configuration) } catch {
+      let problem = "\(opening.origin): [\(shown(opening.section.title(of: opening.name)))] \(error.complaint)"
+      // Each key below a wrong line would be the same mistake once more.
+      if refused.insert(opening.name).inserted { problems.append(problem) }
+      return nil
+    }
+  }
+
+  /// The keys among which an assignment's own has to be; nil where its section is a mistake.
+  private mutating func keys(for assignment: ConfigurationAssignment) -> [ConfigurationKey<Program>]? {
+    guard let named = Program.named(assignment.section) else { return Program.keys(of: assignment.section) }
+    guard let name = assignment.name else {
+      let place = "[\(assignment.section.title(of: "example.org"))]"
+      problems.append(
+        "\(assignment.origin): [\(assignment.section.rawValue)] needs a name: write \(place), for example, in a file")
+      return nil
+    }
+    let opening = SectionOpening(origin: assignment.origin, section: assignment.section, name: name)
+    return open(opening).map(named.keys)
   }
 
   /// Sets a key to a value, or to its default if the value is empty.
   mutating func apply(_ assignment: ConfigurationAssignment) {
-    guard let key = Program.key(assignment.section, assignment.key) else {
+    guard let keys = keys(for: assignment) else { return }
+    guard let key = keys.first(where: { $0.name == assignment.key }) else {
       let name = assignment.section.rawValue + "." + assignment.key
       if Program.retiredKeys.contains(name) {
         return remarks.append("\(assignment.origin): \(name) has no effect any more; remove it")
       }
-      return problems.append("\(assignment.origin): \(unknownKey(assignment.section, assignment.key))")
+      return problems.append("\(assignment.origin): \(unknownKey(assignment, among: keys))")
     }
     origins[key.fullName] = assignment.origin
     if assignment.value.isEmpty { return key.reset(&configuration, defaults) }
@@ -170,16 +205,17 @@ struct ConfigurationDraft<Program: ProgramConfiguration> {
     return configuration
   }
 
-  private func unknownKey(_ section: ConfigurationSection, _ name: String) -> String {
-    let unknown = "\(section.rawValue).\(shown(name)) is not a key"
-    if let elsewhere = Program.keys.first(where: { $0.name == name }) {
+  private func unknownKey(_ assignment: ConfigurationAssignment, among keys: [ConfigurationKey<Program>]) -> String {
+    let title = keys.first?.title ?? assignment.section.rawValue
+    let unknown = "\(title).\(shown(assignment.key)) is not a key"
+    let names = keys.map(\.name)
+    if let elsewhere = Program.keys.first(where: { $0.name == assignment.key }) {
       return "\(unknown): did you mean \(elsewhere.fullName)?"
     }
-    let names = Program.keys(of: section).map(\.name)
-    if let nearest = nearestName(to: name, among: names) {
-      return "\(unknown): did you mean \(section.rawValue).\(nearest)?"
+    if let nearest = nearestName(to: assignment.key, among: names) {
+      return "\(unknown): did you mean \(title).\(nearest)?"
     }
-    return "\(unknown): [\(section.rawValue)] has \(names.joined(separator: ", "))"
+    return "\(unknown): [\(title)] has \(names.joined(separator: ", "))"
   }
 }
 

@@ -12,8 +12,10 @@ internal import ImgdText
 
 /// All settings of one program, with valid values.
 package protocol ProgramConfiguration: Sendable, Equatable {
-  /// All keys, section by section.
+  /// All keys of sections that are there once, section by section.
   static var keys: [ConfigurationKey<Self>] { get }
+  /// The kinds of sections that have names, of which there may be several.
+  static var namedSections: [NamedSections<Self>] { get }
   /// Keys of an earlier release, with their sections: a file may still have them, and they set nothing.
   static var retiredKeys: Set<String> { get }
   /// A section and an assignment that messages show as an example.
@@ -27,32 +29,40 @@ package protocol ProgramConfiguration: Sendable, Equatable {
 
 extension ProgramConfiguration {
   package static var retiredKeys: Set<String> { [] }
+  package static var namedSections: [NamedSections<Self>] { [] }
 
   /// The sections that the program reads, in the order in which they are printed.
   package static var sections: [ConfigurationSection] {
-    ConfigurationSection.allCases.filter { section in keys.contains { $0.section == section } }
+    ConfigurationSection.allCases.filter { section in
+      keys.contains { $0.section == section } || named(section) != nil
+    }
   }
 
-  /// The keys of one section, in the order in which they are printed.
-  package static func keys(of section: ConfigurationSection) -> [ConfigurationKey<Self>] {
+  /// The keys of a section that is there once, in the order in which they are printed.
+  static func keys(of section: ConfigurationSection) -> [ConfigurationKey<Self>] {
     keys.filter { $0.section == section }
   }
 
-  static func key(_ section: ConfigurationSection, _ name: String) -> ConfigurationKey<Self>? {
-    keys.first { $0.section == section && $0.name == name }
+  static func named(_ section: ConfigurationSection) -> NamedSections<Self>? {
+    namedSections.first { $0.section == section }
+  }
+
+  /// Every section of this configuration with its keys, in the order in which they are printed.
+  package var sections: [(title: String, keys: [ConfigurationKey<Self>])] {
+    Self.sections.flatMap { section in
+      guard let named = Self.named(section) else { return [(section.rawValue, Self.keys(of: section))] }
+      return named.names(self).map { (section.title(of: $0), named.keys($0)) }
+    }
   }
 
   /// Every key with its value as text, section by section.
   package var entries: [(section: String, key: String, value: String)] {
-    Self.keys.map { ($0.section.rawValue, $0.name, $0.text(self)) }
+    sections.flatMap { section in section.keys.map { (section.title, $0.name, $0.text(self)) } }
   }
 
   /// A configuration file with these values and an explanation of every key.
   package func printed() -> String {
-    let sections = Self.sections.map { section in
-      "[\(section.rawValue)]\n" + Self.keys(of: section).map(printed).joined()
-    }
-    return sections.joined(separator: "\n")
+    sections.map { "[\($0.title)]\n" + $0.keys.map(printed).joined() }.joined(separator: "\n")
   }
 
   private func printed(_ key: ConfigurationKey<Self>) -> String {
@@ -60,15 +70,28 @@ extension ProgramConfiguration {
     return "# \(key.help)\(restart)\n\(key.name)=\(key.text(self))\n"
   }
 
-  /// The keys that have a different value in `other`.
+  /// The keys that have a different value in `other`, and the sections with names that only one of both has.
   package func changes(to other: Self) -> [ConfigurationChange] {
-    Self.keys.filter { $0.text(self) != $0.text(other) }.map {
-      ConfigurationChange(key: $0.fullName, isLive: $0.isLive)
+    var changes = changes(of: Self.keys, to: other)
+    for named in Self.namedSections {
+      let (own, others) = (Set(named.names(self)), Set(named.names(other)))
+      for name in own.union(others).sorted() {
+        if own.contains(name), others.contains(name) {
+          changes += self.changes(of: named.keys(name), to: other)
+        } else {
+          changes.append(ConfigurationChange(key: named.section.title(of: name), isLive: true))
+        }
+      }
     }
+    return changes
+  }
+
+  private func changes(of keys: [ConfigurationKey<Self>], to other: Self) -> [ConfigurationChange] {
+    keys.filter { $0.text(self) != $0.text(other) }.map { ConfigurationChange(key: $0.fullName, isLive: $0.isLive) }
   }
 }
 
-/// A key with different values in two configurations.
+/// A key with different values in two configurations, or a section with a name that one of them lacks.
 package struct ConfigurationChange: Equatable, Sendable {
   package let key: String
   /// Whether a reload applies the new value; otherwise the program needs a restart.
@@ -83,6 +106,8 @@ package struct ConfigurationChange: Equatable, Sendable {
 /// A key of the configuration: its place, the form of its value, and its purpose.
 package struct ConfigurationKey<Program>: Sendable {
   package let section: ConfigurationSection
+  /// The section as a file has it between brackets.
+  let title: String
   package let name: String
   /// One sentence for the printed file and the manual page.
   package let help: String
@@ -97,13 +122,14 @@ package struct ConfigurationKey<Program>: Sendable {
   package let reset: @Sendable (inout Program, _ defaults: Program) -> Void
 
   /// The key with its section, as in messages and on the command line.
-  package var fullName: String { section.rawValue + "." + name }
+  package var fullName: String { title + "." + name }
 
   package init<Value>(
     _ section: ConfigurationSection, _ name: String, _ place: any WritableKeyPath<Program, Value> & Sendable,
     _ format: ValueFormat<Value>, isLive: Bool = true, _ help: String
   ) {
     self.section = section
+    title = section.rawValue
     self.name = name
     self.help = help
     self.isLive = isLive
@@ -124,6 +150,8 @@ package enum ConfigurationSection: String, Sendable, CaseIterable {
   case network = "Network"
   case decode = "Decode"
   case fleet = "Fleet"
+  /// One for each pattern of origins: `[Origin *.example.org]`.
+  case origin = "Origin"
   case gateway = "HTTP-Gateway"
 
   var reader: String { self == .gateway ? "imgd-http" : "imgd" }
@@ -134,11 +162,24 @@ package enum ConfigurationSection: String, Sendable, CaseIterable {
     return "IMGD_" + String(letters) + "_"
   }
 
-  static func unknown(_ name: String) -> String {
-    if let nearest = nearestName(to: name, among: allCases.map(\.rawValue)) {
-      return "[\(shown(name))] is not a section: did you mean [\(nearest)]?"
-    }
-    let names = allCases.map { "[\($0.rawValue)]" }
-    return "[\(shown(name))] is not a section: write \(alternatives(names))"
+  /// What stands between the brackets of a section with a name.
+  func title(of name: String) -> String { rawValue + " " + name }
+
+  /// Reads what stands between the brackets: a section, and its name where it is one of several; nil for neither.
+  static func parse(_ title: String) -> (section: ConfigurationSection, name: String?)? {
+    if let section = ConfigurationSection(rawValue: title) { return (section, nil) }
+    let prefix = origin.rawValue + " "
+    guard title.hasPrefix(prefix) else { return nil }
+    return (.origin, String(title.dropFirst(prefix.count).drop { $0 == " " || $0 == "\t" }))
+  }
+
+  /// The section as a message shows it.
+  private var example: String { self == .origin ? "[Origin example.org]" : "[\(rawValue)]" }
+
+  static func unknown(_ title: String) -> String {
+    let word = String(title.prefix { $0 != " " })
+    let nearest = nearestName(to: word, among: allCases.map(\.rawValue)).flatMap(ConfigurationSection.init(rawValue:))
+    if let nearest { return "[\(shown(title))] is not a section: did you mean \(nearest.example)?" }
+    return "[\(shown(title))] is not a section: write \(alternatives(allCases.map(\.example)))"
   }
 }

@@ -31,7 +31,8 @@ struct FetchMachineTests {
     mutating func step(_ event: FetchMachine.Event) -> String {
       let circumstances = FetchMachine.Circumstances(
         now: now, rules: FreshnessRules(), mostRedirects: 1,
-        isPurged: { [purged] image in purged.contains { $0 === image } })
+        isPurged: { [purged] image in purged.contains { $0 === image } },
+        keyURL: { $0 })
       return machine.step(after: event, in: circumstances).word
     }
   }

@@ -75,7 +75,7 @@ struct ConfigurationFileTests {
     (
       "[Sundry]",
       "f:1: [Sundry] is not a section: write [Control], [Memory], [Disk], [Downloads], [HTTP], "
-        + "[Network], [Decode], [Fleet] or [HTTP-Gateway]"
+        + "[Network], [Decode], [Fleet], [Origin example.org] or [HTTP-Gateway]"
     ),
     ("[Memory", "f:1: '[Memory' is not a section: write [Memory], for example"),
     ("[]", "f:1: '[]' is not a section: write [Memory], for example"),

@@ -218,10 +218,10 @@ final class ServiceCommands {
     if let prepared, prepared.settings == settings { return prepared.json }
     var line = JSONWriter()
     line.object { line in
-      for section in Configuration.sections {
-        line.name(section.rawValue)
+      for section in settings.sections {
+        line.name(section.title)
         line.object { line in
-          for key in Configuration.keys(of: section) {
+          for key in section.keys {
             line.name(key.name)
             line.value(key.text(settings))
           }

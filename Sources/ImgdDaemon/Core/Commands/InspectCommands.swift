@@ -15,6 +15,7 @@ final class InspectCommands {
   private let downloader: Downloader
   private let pictures: PictureTiers
   private let renditions: Renditions
+  private let origins: OriginRules
   private let loop: EventLoop
 
   init(_ parts: CoreParts, loop: EventLoop) {
@@ -22,6 +23,7 @@ final class InspectCommands {
     downloader = parts.downloader
     pictures = parts.pictures
     renditions = parts.renditions
+    origins = parts.origins
     self.loop = loop
   }
 
@@ -88,7 +90,7 @@ final class InspectCommands {
   func query(_ query: QueryRequest, id: RequestID, for client: ReplyPlace) {
     do throws(URLProblem) {
       let base = CacheKey(
-        url: try CanonicalURL.parse(query.url), identifier: query.identifier,
+        url: origins.key(of: try CanonicalURL.parse(query.url)), identifier: query.identifier,
         variant: KeyVariant(identifier: query.identifier, uid: client.peer.uid))
       let ticket = client.standBy(id: id)
       pictures.variants.list(base) { [self] variants in

@@ -150,6 +150,7 @@ extension PurgeRequest.Scope {
 final class PurgeCommand {
   private let places: Purge.Places
   private let fleet: FleetPurges
+  private let origins: OriginRules
   private let turns: Turns
   private let loop: EventLoop
 
@@ -157,6 +158,7 @@ final class PurgeCommand {
     places = Purge.Places(
       downloader: parts.downloader, pictures: parts.pictures, renditions: parts.renditions, hub: parts.hub)
     fleet = parts.fleetPurges
+    origins = parts.origins
     turns = parts.turns
     self.loop = loop
   }
@@ -168,7 +170,7 @@ final class PurgeCommand {
   /// request waits until nothing that matches is found any more. Other hosts are told when it is over here.
   func purge(_ purge: PurgeRequest, id: RequestID, from client: ReplyPlace) {
     do throws(WireError) {
-      let filter = try PurgeFilter(purge)
+      let filter = try PurgeFilter(purge, origins)
       let ticket = client.standBy(id: id)
       client.hold()
       var isHeld = true
@@ -226,10 +228,10 @@ extension PurgeRequest {
 }
 
 extension PurgeFilter {
-  fileprivate init(_ purge: PurgeRequest) throws(WireError) {
+  fileprivate init(_ purge: PurgeRequest, _ origins: OriginRules) throws(WireError) {
     self.init()
     do throws(URLProblem) {
-      url = try purge.url.map { text throws(URLProblem) in try CanonicalURL.parse(text) }
+      url = try purge.url.map { text throws(URLProblem) in origins.key(of: try CanonicalURL.parse(text)) }
     } catch {
       throw .of(error)
     }

@@ -177,7 +177,7 @@ final class Downloader {
     download.begunAt = loop.now
     counts.started += 1
     let order = TransferOrder(
-      serial: download.serial, url: download.url.text,
+      serial: download.serial, url: download.sentURL.text,
       headers: download.mergeKey.headers + (download.confirming?.conditions ?? []), maxBytes: download.allowance.bytes,
       deadline: download.allowance.time, keepsPartial: download.isForKeeping,
       uid: download.uid, isAfterPublic: download.mergeKey.isAfterPublic)

@@ -14,6 +14,8 @@ final class MergedDownload {
     case ended(FetchOutcome)
     /// The waiters have to go on somewhere else.
     case redirected(Redirect)
+    /// The origin has refused the URL that was sent, which says nothing about others of the same key.
+    case refused(FetchFailure, CanonicalURL)
   }
 
   enum State {
@@ -26,6 +28,10 @@ final class MergedDownload {
   let serial: UInt64
   let mergeKey: MergeKey
   let policy: CacheMode
+  /// What the origin is asked for: the newest URL of its waiters when it begins, whose signature lasts longest.
+  private(set) var sentURL: CanonicalURL
+  /// Whether a waiter has that URL sent since another was refused.
+  private var keepsURL = false
   /// The stored image that the transfer asks the origin to confirm.
   var confirming: CachedImage?
 
@@ -92,6 +98,7 @@ final class MergedDownload {
     self.checked = checked
     self.serial = serial
     self.mergeKey = mergeKey
+    sentURL = mergeKey.key.url
     self.policy = policy
     self.confirming = confirming
     self.allowance = allowance
@@ -150,6 +157,10 @@ final class MergedDownload {
 
   func add(_ waiter: Waiter) -> UInt64 {
     tags = EntryTags.union(tags, waiter.wish.tags)
+    if state == .queued, !keepsURL {
+      sentURL = waiter.wish.url
+      keepsURL = waiter.wish.refusals > 0
+    }
     return waiting.append(waiter)
   }
 
@@ -173,9 +184,11 @@ final class MergedDownload {
   /// Whether a request may share this transfer.
   ///
   /// A request for a fresh answer shares only transfers that were begun to get one; others take any answer, but for one
-  /// that may bring no bytes where these are needed.
+  /// that may bring no bytes where these are needed. One that has shared two refusals goes with its own URL.
   func admits(_ wish: PictureWish) -> Bool {
-    guard state != .closed, !isPurged, !wish.needsBody || confirming?.hasBody != false else { return false }
+    guard state != .closed, !isPurged, !wish.needsBody || confirming?.hasBody != false,
+      wish.refusals < 2 || wish.url == sentURL
+    else { return false }
     switch wish.mode {
     case .reload: return policy == .reload
     case .noCache: return policy == .noCache || policy == .reload

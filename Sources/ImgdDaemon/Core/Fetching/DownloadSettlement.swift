@@ -33,6 +33,8 @@ final class DownloadSettlement: FetchPart {
       .ended(.failure(FetchFailure(error: .notAnImage(reason), head: result.head)))
     case (.received(let result), nil): confirmed(result, download)
     case (.redirected(let redirect), _): .redirected(redirected(redirect, download))
+    case (.failed(let failure), _) where isAboutURL(failure, of: download):
+      .refused(FetchFailure(failure), download.sentURL)
     case (.failed(let failure), _): .ended(failed(failure, download))
     }
   }
@@ -123,7 +125,8 @@ final class DownloadSettlement: FetchPart {
 
   /// Keeps a picture where any waiter wants it kept, or, for an orphan, where its last waiter wanted it.
   private func keep(_ image: CachedImage, of download: MergedDownload) {
-    guard download.isForKeeping else { return }
+    // Another configuration has come, by which no request finds this key.
+    guard download.isForKeeping, origins.isKey(download.url) else { return }
     if !download.isPurged { downloader.overtake(by: download) }
     let wanted = download.wishes.reduce(into: Tiers()) { $0.formUnion($1.tiers) }
     let tiers = Tiers.all.subtracting(download.closedTiers)
@@ -139,6 +142,11 @@ final class DownloadSettlement: FetchPart {
     let hop = Redirect(target: redirect.target, isFromPublicAddress: redirect.isFromPublicAddress)
     remember(redirect.head, hop, of: download)
     return hop
+  }
+
+  /// Whether a failure is about the signature of a URL: it removes nothing, and is not remembered.
+  private func isAboutURL(_ cause: TransferFailure, of download: MergedDownload) -> Bool {
+    [400, 401, 403].contains(cause.status) && origins.mayRefuse(download.url)
   }
 
   private func failed(_ cause: TransferFailure, _ download: MergedDownload) -> FetchOutcome {

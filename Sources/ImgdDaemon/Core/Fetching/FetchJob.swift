@@ -89,7 +89,7 @@ final class FetchJob {
     self.request = request
     self.url = url
     requested = mergeKey
-    machine = FetchMachine(to: mergeKey, mode: request.cache, isRefresh: isRefresh, uid: uid)
+    machine = FetchMachine(to: mergeKey, at: url, mode: request.cache, isRefresh: isRefresh, uid: uid)
     self.uid = uid
     claimant = Claimant(uid: uid, connection: 0)
     weight = request.weight
@@ -107,8 +107,8 @@ final class FetchJob {
   /// What it wants at its present hop.
   var wish: PictureWish {
     PictureWish(
-      request, mode, by: claimant, allowance: allowance, isRefresh: machine.isRefresh,
-      isRedirected: route.finalURL != nil, needsBody: machine.offered?.hasBody ?? true)
+      request, mode, at: route.sentURL, refusals: machine.refusals, by: claimant, allowance: allowance,
+      isRefresh: machine.isRefresh, isRedirected: route.finalURL != nil, needsBody: machine.offered?.hasBody ?? true)
   }
 
   var state: FetchState {
@@ -160,7 +160,7 @@ final class FetchJob {
   /// A job of the daemon's own, which has a stale picture confirmed after another job was shown it.
   convenience init(refreshing job: FetchJob, receipt: ReceiptID, at now: Instant) {
     self.init(
-      receipt: receipt, id: .none, request: job.request.refreshing, url: job.route.url,
+      receipt: receipt, id: .none, request: job.request.refreshing, url: job.route.sentURL,
       mergeKey: job.mergeKey.unconditional, uid: job.uid, startedAt: now, allowance: job.allowance, isRefresh: true)
   }
 }

@@ -21,6 +21,7 @@
 //             nothing          download; recall, where only what is stored is wanted
 //   settled   an outcome       end; findForm, where it comes without bytes
 //             a redirect       as begun, for its target
+//             a refusal        download, if another URL of the same key was refused than its own
 //             a failure        give, where a stale answer may stand in for it
 //
 // `CacheDecision` says whether something is of use. The machine touches no cache, no connection and no clock:
@@ -72,6 +73,8 @@ struct FetchMachine {
     let rules: FreshnessRules
     let mostRedirects: Int
     let isPurged: (CachedImage) -> Bool
+    /// The URL of the key for one that is asked for.
+    let keyURL: (CanonicalURL) -> CanonicalURL
   }
 
   private(set) var route: FetchRoute
@@ -89,10 +92,13 @@ struct FetchMachine {
   private var fallbackAnswer: CachedImage?
   /// Whether it may still try to have other hosts wait for its download.
   private var mayClaim = true
+  /// How often the origin has refused the URL of another fetch for the same key.
+  private(set) var refusals = 0
   private let uid: UInt32
 
-  init(to key: MergeKey, mode: CacheMode, isRefresh: Bool, uid: UInt32) {
-    route = FetchRoute(to: key)
+  /// `url` is the one that was asked for, if it is not that of the key.
+  init(to key: MergeKey, at url: CanonicalURL? = nil, mode: CacheMode, isRefresh: Bool, uid: UInt32) {
+    route = FetchRoute(to: key, at: url ?? key.key.url)
     self.mode = mode
     self.isRefresh = isRefresh
     self.uid = uid
@@ -183,9 +189,11 @@ struct FetchMachine {
 
   /// Goes on for another URL. What is stored for the former hop does not stand in for the new one.
   private mutating func follow(_ redirect: Redirect, _ circumstances: Circumstances) -> Step {
-    do throws(WireError) { try route.follow(redirect, uid: uid, atMost: circumstances.mostRedirects) } catch {
-      return .end(.failure(FetchFailure(error: error)))
-    }
+    do throws(WireError) {
+      let (limit, keyURL) = (circumstances.mostRedirects, circumstances.keyURL)
+      try route.follow(redirect, uid: uid, atMost: limit, keyURL: keyURL)
+    } catch { return .end(.failure(FetchFailure(error: error))) }
+    refusals = 0
     forgetStored()
     // Only the answer that was shown stale has to be confirmed, not what it leads to.
     if isRefresh { mode = .default_ }
@@ -260,7 +268,15 @@ struct FetchMachine {
     case .ended(.image(let confirmed)) where !confirmed.image.hasBody && !isRefresh: .findForm(of: confirmed)
     case .ended(let outcome): .end(outcome)
     case .redirected(let redirect): follow(redirect, circumstances)
+    case .refused(_, let url) where url != route.sentURL: retry()
+    case .refused(let failure, _): .end(.failure(failure))
     }
+  }
+
+  /// Goes on with its own URL, which may have another signature.
+  private mutating func retry() -> Step {
+    refusals += 1
+    return .download(under: nil)
   }
 }
 

@@ -33,7 +33,8 @@ final class FetchPipeline: FetchPart {
   private func carry(_ job: FetchJob, on event: FetchMachine.Event) {
     let circumstances = FetchMachine.Circumstances(
       now: loop.now, rules: FreshnessRules(settings.http), mostRedirects: settings.downloads.maxRedirects,
-      isPurged: { [purges = pictures.purges] in purges.verdict(on: $0, in: .all) == .purged })
+      isPurged: { [purges = pictures.purges] in purges.verdict(on: $0, in: .all) == .purged },
+      keyURL: { [origins] in origins.key(of: $0) })
     var next: FetchMachine.Event? = event
     while let event = next { next = carryOut(job.machine.step(after: event, in: circumstances), for: job) }
   }
@@ -324,6 +325,7 @@ final class FetchPipeline: FetchPart {
 
 /// The objects that the stages of a fetch share, in the order in which a fetch meets them.
 struct FetchGround {
+  let origins: OriginRules
   let pictures: PictureTiers
   let made: MadePictures
   let fleet: FleetTier
@@ -339,6 +341,7 @@ struct FetchGround {
 protocol FetchPart { var ground: FetchGround { get } }
 
 extension FetchPart {
+  @inline(__always) var origins: OriginRules { ground.origins }
   @inline(__always) var pictures: PictureTiers { ground.pictures }
   @inline(__always) var made: MadePictures { ground.made }
   @inline(__always) var fleet: FleetTier { ground.fleet }

@@ -35,13 +35,19 @@ final class FetchRequests: FetchPart {
 
   /// Answers a fetch, or accepts it and answers later.
   func fetch(_ request: FetchRequest, id: RequestID, from client: ReplyPlace) {
-    let mayBeReady = request.isPlain && !jobs.isDraining && jobs.isUnknown(request.receipt)
+    let mayBeReady =
+      request.isPlain && !jobs.isDraining && jobs.isUnknown(request.receipt) && (origins.isEmpty || isByKey(request))
     if mayBeReady, ready.answer(request, id: id, to: client) { return }
     let digest = mayBeReady ? ready.digest(of: request, from: client) : nil
     if let digest, ready.answer(request, under: digest, id: id, to: client) { return }
     do throws(WireError) { try accept(request, digest, id: id, from: client) } catch {
       client.refuse(id: id, receipt: request.receipt, url: request.url, error)
     }
+  }
+
+  /// Whether a request names the URL of a key, and not another one of the same key.
+  private func isByKey(_ request: FetchRequest) -> Bool {
+    (try? CanonicalURL.parse(request.url)).map(origins.isKey) ?? true
   }
 
   // MARK: Accepting
@@ -60,7 +66,7 @@ final class FetchRequests: FetchPart {
     try check(request, from: client)
     let isAsWritten = sameBytes(url.text, request.url)
     let mergeKey = MergeKey(
-      request, url, uid: client.peer.uid, credentials: credentials, digest: isAsWritten ? digest : nil)
+      request, origins.key(of: url), uid: client.peer.uid, credentials: credentials, digest: isAsWritten ? digest : nil)
     let job = FetchJob(
       receipt: request.receipt ?? hits.nextReceipt(), id: id, request: request, url: url, mergeKey: mergeKey,
       uid: client.peer.uid, startedAt: loop.now, allowance: request.allowance(within: settings.downloads))

@@ -157,6 +157,10 @@ final class PictureWish {
   }
 
   let mode: CacheMode
+  /// What it would have the origin asked for.
+  let url: CanonicalURL
+  /// How often the origin has refused another URL of the same key, which a download was begun with.
+  let refusals: Int
   /// Whether the fetch is the daemon's own, to confirm what was shown stale.
   let isRefresh: Bool
   /// Whether a redirect has led here.
@@ -174,10 +178,12 @@ final class PictureWish {
   let needsBody: Bool
 
   init(
-    _ request: FetchRequest, _ mode: CacheMode, by claimant: Claimant, allowance: Allowance, isRefresh: Bool,
-    isRedirected: Bool, needsBody: Bool
+    _ request: FetchRequest, _ mode: CacheMode, at url: CanonicalURL, refusals: Int, by claimant: Claimant,
+    allowance: Allowance, isRefresh: Bool, isRedirected: Bool, needsBody: Bool
   ) {
     self.mode = mode
+    self.url = url
+    self.refusals = refusals
     self.isRefresh = isRefresh
     self.isRedirected = isRedirected
     self.claimant = claimant

@@ -2,6 +2,7 @@
 // the table of their keys, and `ProgramConfiguration` tells how they are read.
 
 import Glibc
+package import ImgdCache
 import ImgdSystem
 
 /// All settings, with valid values; the defaults are those of the machine's daemon.
@@ -14,6 +15,7 @@ package struct Configuration: Sendable, Equatable {
   package var network = Network()
   package var decode = Decode()
   package var fleet = Fleet()
+  package var origins: [OriginPattern: Origin] = [:]
 
   package init() {}
 
@@ -111,6 +113,12 @@ package struct Configuration: Sendable, Equatable {
     package var maxObject = 1 << 20
     package var timeout = Duration.milliseconds(50)
     package var ttl = Duration.seconds(86_400)
+  }
+
+  /// What is known of one origin; nil for what is not set.
+  package struct Origin: Sendable, Equatable {
+    /// The parameters of URLs that belong to the keys of pictures; nil for all.
+    package var key: QueryRule?
   }
 
   /// The processes that decode pictures, and how much they take on.

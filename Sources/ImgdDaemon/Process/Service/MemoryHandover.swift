@@ -107,6 +107,7 @@ final class MemoryHandover {
       _ = try memory.takeOver(
         index: index, bodies: bodies, release: Release.version, at: loop.now, wall: WallClock.seconds,
         isKnown: { PictureFormat(rawValue: $0.format) != nil }, taken: { core.inherit($0) })
+      core.removeFormerKeys()
     } catch { Log.notice(.handover, "the memory tier begins empty: \(error.description)") }
   }
 

@@ -1,0 +1,89 @@
+// What the operator knows of single origins: the sections `[Origin PATTERN]`.
+//
+// Of the sections that match, the most exact applies, alone: first a host before the ends of hosts, then the longer end,
+// then a scheme with its port, then a port, then neither. Without a section a look-up is one comparison, and with any
+// number of them it is a look into a table for each label of the host.
+
+import ImgdCache
+
+/// The origins that a section is about.
+package struct OriginPattern: Hashable, Sendable {
+  /// In lower case; an IPv6 address in brackets.
+  package let host: String
+  /// Whether it is about the hosts below that one, at any depth, and not about itself.
+  package let isOfSubdomains: Bool
+  /// Whether they are asked with TLS; nil for both.
+  package let isSecure: Bool?
+  /// Nil for every port.
+  package let port: Int?
+
+  package init(host: String, isOfSubdomains: Bool = false, isSecure: Bool? = nil, port: Int? = nil) {
+    self.host = host
+    self.isOfSubdomains = isOfSubdomains
+    self.isSecure = isSecure
+    self.port = port
+  }
+
+  fileprivate func admits(_ url: CanonicalURL) -> Bool {
+    (isSecure == nil || isSecure == url.isSecure) && (port == nil || port == url.port)
+  }
+
+  /// Of two patterns with the same host, the greater one is more exact.
+  fileprivate var exactness: Int { isSecure != nil ? 2 : port != nil ? 1 : 0 }
+}
+
+/// The rules of the sections, by the origins of URLs.
+final class OriginRules {
+  private typealias Section = (pattern: OriginPattern, origin: Configuration.Origin)
+
+  /// No name of a host is longer. In a longer one nobody looks for ends, of which it might have thousands.
+  private static let longestHost = 253
+
+  private var origins: [OriginPattern: Configuration.Origin] = [:]
+  /// The sections about a host and about the hosts below one, the most exact first.
+  private var hosts: [String: [Section]] = [:]
+  private var ends: [String: [Section]] = [:]
+
+  init(_ origins: [OriginPattern: Configuration.Origin]) { apply(origins) }
+
+  /// Takes new sections; returns whether the URLs of keys may have changed.
+  @discardableResult func apply(_ origins: [OriginPattern: Configuration.Origin]) -> Bool {
+    let before = self.origins
+    self.origins = origins
+    (hosts, ends) = ([:], [:])
+    let sections = origins.map { (pattern: $0.key, origin: $0.value) }
+    for section in sections.sorted(by: { $0.pattern.exactness > $1.pattern.exactness }) {
+      if section.pattern.isOfSubdomains {
+        ends[section.pattern.host, default: []].append(section)
+      } else {
+        hosts[section.pattern.host, default: []].append(section)
+      }
+    }
+    return before.mapValues(\.key) != origins.mapValues(\.key)
+  }
+
+  var isEmpty: Bool { origins.isEmpty }
+
+  /// The section that applies to a URL; nil without one.
+  subscript(url: CanonicalURL) -> Configuration.Origin? {
+    guard !isEmpty else { return nil }
+    let host = url.host
+    if let section = hosts[host]?.first(where: { $0.pattern.admits(url) }) { return section.origin }
+    guard !ends.isEmpty, host.utf8.count <= Self.longestHost else { return nil }
+    var rest = host[...]
+    while let dot = rest.firstIndex(of: ".") {
+      rest = rest[rest.index(after: dot)...]
+      if let section = ends[String(rest)]?.first(where: { $0.pattern.admits(url) }) { return section.origin }
+    }
+    return nil
+  }
+
+  /// The URL of the key under which an answer for a URL is kept.
+  func key(of url: CanonicalURL) -> CanonicalURL { self[url]?.key?.key(of: url) ?? url }
+
+  /// Whether something under that URL can be found by a request.
+  func isKey(_ url: CanonicalURL) -> Bool { isEmpty || key(of: url) == url }
+
+  /// Whether a refusal may be about the URL that was sent, and not about what it stands for.
+  func mayRefuse(_ url: CanonicalURL) -> Bool { self[url]?.key != nil }
+}

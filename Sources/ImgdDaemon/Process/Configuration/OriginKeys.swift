@@ -1,0 +1,81 @@
+// The sections `[Origin PATTERN]`: how their names and the values of their keys are written.
+
+import ImgdCache
+package import ImgdProgram
+
+extension Configuration {
+  package static let namedSections = [
+    NamedSections(.origin, \Configuration.origins, usual: Origin(), originKeys)
+  ]
+
+  static let originKeys: [ConfigurationKey<Origin>] = [
+    ConfigurationKey(
+      .origin, "Key", \.key, .optional(.queryRule),
+      "Which parameters of a URL are part of a picture's key: all without some, or only some.")
+  ]
+}
+
+extension ValueFormat {
+  /// A value, or nothing; an empty value always means the default.
+  static func optional<Wrapped>(_ format: ValueFormat<Wrapped>) -> Self where Value == Wrapped? {
+    Self { text throws(WrongValue) in
+      try format.parse(text)
+    } text: {
+      $0.map(format.text) ?? ""
+    }
+  }
+}
+
+extension ValueFormat where Value == QueryRule {
+  private static var mostNames: Int { 64 }
+
+  /// `without` or `only`, and names of parameters.
+  static var queryRule: Self {
+    Self { text throws(WrongValue) in
+      let words = items(of: try ValueFormat<String>.plain(text, longest: 4_096))
+      guard let kind = QueryRule.Kind(rawValue: words[0]) else {
+        throw WrongValue("begins with neither word: write without or only, and the names of parameters")
+      }
+      let names = Array(words.dropFirst())
+      guard kind == .only || !names.isEmpty else {
+        throw WrongValue("names no parameter: write without X-Amz-* Signature, for example")
+      }
+      guard names.count <= mostNames else { throw WrongValue("has too many names: write at most \(mostNames)") }
+      if let wrong = names.first(where: { $0.utf8.dropLast().contains(UInt8(ascii: "*")) }) {
+        throw WrongValue("contains '\(shown(wrong))': a * stands at the end of a name alone")
+      }
+      return QueryRule(kind, names)
+    } text: {
+      ([$0.kind.rawValue] + $0.names).joined(separator: " ")
+    }
+  }
+}
+
+extension OriginPattern: SectionName {
+  /// Reads `host`, `*.host`, either with `:port`, and with `http://` or `https://` before it.
+  package init(_ text: String) throws(WrongValue) {
+    let text = text.lowercased()
+    let scheme = ["http://", "https://"].first { text.hasPrefix($0) }
+    var rest = text.dropFirst(scheme?.utf8.count ?? 0)
+    let isOfSubdomains = rest.hasPrefix("*.")
+    if isOfSubdomains { rest = rest.dropFirst(2) }
+    // What is left must be a host, and nothing of a URL besides.
+    guard rest.utf8.allSatisfy({ !"/?#@\\".utf8.contains($0) }), rest.utf8.last != UInt8(ascii: ":"),
+      let url = try? CanonicalURL.parse((scheme ?? "http://") + rest + "/")
+    else {
+      throw WrongValue(
+        "is not a pattern of origins: write a host such as example.org, *.example.org for those below it, "
+          + "or https://example.org:8443")
+    }
+    let hasPort = rest.utf8.last != UInt8(ascii: "]") && rest.utf8.contains(UInt8(ascii: ":"))
+    self.init(
+      host: url.host, isOfSubdomains: isOfSubdomains, isSecure: scheme.map { $0 == "https://" },
+      port: hasPort || scheme != nil ? url.port : nil)
+  }
+
+  package var text: String {
+    let usual = isSecure.map { $0 ? 443 : 80 }
+    let scheme = isSecure.map { $0 ? "https://" : "http://" } ?? ""
+    return scheme + (isOfSubdomains ? "*." : "") + host + (port == usual ? "" : port.map { ":\($0)" } ?? "")
+  }
+}
