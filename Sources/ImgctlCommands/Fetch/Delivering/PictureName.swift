@@ -3,6 +3,8 @@
 // shell, a terminal or a file system becomes an underscore. The result has no slash, begins with neither
 // dot nor dash, and leaves room for a number and an extension.
 
+import ImgdText
+
 /// File names for pictures, made from their URLs.
 enum PictureName {
   /// File systems allow 255 bytes; the rest is for a number, an extension and a temporary suffix.
@@ -44,7 +46,7 @@ enum PictureName {
     let location = url.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
     let parts = withoutScheme(location).split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
     let last = parts.count > 1 ? parts.last : nil
-    let name = withoutExtension(harmless(decoded(last ?? [])))
+    let name = withoutExtension(harmless(percentDecoded(last ?? [])))
     if !name.isEmpty { return name }
     let host = harmless(Array(parts.first ?? []))
     return host.isEmpty ? "picture" : host
@@ -56,27 +58,6 @@ enum PictureName {
       return bytes[...]
     }
     return bytes[(colon + 3)...]
-  }
-
-  private static func decoded(_ part: ArraySlice<UInt8>) -> [UInt8] {
-    var result: [UInt8] = []
-    var rest = part
-    while let byte = rest.popFirst() {
-      let digits = rest.prefix(2)
-      if byte == UInt8(ascii: "%"), let value = hexadecimal(digits) {
-        result.append(value)
-        rest = rest.dropFirst(2)
-      } else {
-        result.append(byte)
-      }
-    }
-    return result
-  }
-
-  private static func hexadecimal(_ digits: ArraySlice<UInt8>) -> UInt8? {
-    // The conversion alone would accept a sign.
-    guard digits.count == 2, digits.allSatisfy({ Character(UnicodeScalar($0)).isHexDigit }) else { return nil }
-    return UInt8(String(decoding: digits, as: UTF8.self), radix: 16)
   }
 
   private static func harmless(_ bytes: [UInt8]) -> String {
