@@ -119,6 +119,14 @@ package struct Configuration: Sendable, Equatable {
   package struct Origin: Sendable, Equatable {
     /// The parameters of URLs that belong to the keys of pictures; nil for all.
     package var key: QueryRule?
+    /// How many downloads run at once from one host.
+    package var maxActive: Int?
+    /// How often a download begins at one host.
+    package var rate: DownloadRate?
+    /// How long a picture is fresh at least, whatever its origin says.
+    package var minFresh: Duration?
+    /// Where a picture is fetched if the origin cannot be reached.
+    package var fallback: FallbackURL?
   }
 
   /// The processes that decode pictures, and how much they take on.
