@@ -190,15 +190,23 @@ final class Downloader {
     download.begunAt = loop.now
     counts.started += 1
     let fallback = download.failureOfOrigin == nil ? nil : fallback(for: download)
+    let url = fallback ?? download.sentURL
+    let headers =
+      fallback == nil
+      ? download.mergeKey.headers + (download.confirming?.conditions ?? []) : download.mergeKey.headersForOthers
     let order = TransferOrder(
-      serial: download.serial, url: (fallback ?? download.sentURL).text,
-      headers: fallback == nil
-        ? download.mergeKey.headers + (download.confirming?.conditions ?? []) : download.mergeKey.headersForOthers,
-      maxBytes: download.allowance.bytes,
-      deadline: download.allowance.time, keepsPartial: download.isForKeeping,
+      serial: download.serial, url: url.text, headers: headers + ownFields(for: url, beside: headers),
+      maxBytes: download.allowance.bytes, deadline: download.allowance.time, keepsPartial: download.isForKeeping,
       uid: download.uid, isAfterPublic: download.mergeKey.isAfterPublic)
     download.transferPhase = order.phase
     transfers.begin(order)
+  }
+
+  /// The fields of the section for a URL; those that a client has sent itself stay.
+  private func ownFields(for url: CanonicalURL, beside headers: [HeaderField]) -> [HeaderField] {
+    guard let own = origins[url]?.headers?.fields else { return [] }
+    let names = Set(headers.map { $0.name.lowercased() })
+    return own.filter { !names.contains($0.name.lowercased()) }
   }
 
   /// Takes in a report, and returns the download that it is about; nil when that is over already, or begins once more.

@@ -14,6 +14,9 @@ extension Configuration {
       .origin, "Key", \.key, .optional(.queryRule),
       "Which parameters of a URL are part of a picture's key: all without some, or only some."),
     ConfigurationKey(
+      .origin, "HeaderFile", \.headerFile, .headerFile,
+      "A file with header fields for every request, such as credentials of the machine."),
+    ConfigurationKey(
       .origin, "MaxActive", \.maxActive, .optional(.count(1...10_000)),
       "How many downloads run at once from each host, instead of MaxPerHost."),
     ConfigurationKey(
@@ -34,6 +37,21 @@ extension ValueFormat {
       try format.parse(text)
     } text: {
       $0.map(format.text) ?? ""
+    }
+  }
+}
+
+extension ValueFormat where Value == String {
+  /// An absolute path, or the name of a credential that the service manager passes.
+  static var headerFile: Self {
+    Self { text throws(WrongValue) in
+      if text.hasPrefix("/") { return try path(longest: 4_095).parse(text) }
+      guard !text.contains("/"), !text.hasPrefix("."), text.utf8.count <= 255 else {
+        throw WrongValue("is neither an absolute path nor the name of a credential of the service")
+      }
+      return try plain(text, longest: 255)
+    } text: {
+      $0
     }
   }
 }
