@@ -103,7 +103,7 @@ struct GatewaySecrets: Sendable {
   init(_ configuration: GatewayConfiguration) throws(SecretFileProblem) {
     let (keyFile, tokenFile) = (configuration.keyFile, configuration.tokenFile)
     keys = keyFile.isEmpty ? .none : try SigningKeys.read(path: keyFile)
-    token = tokenFile.isEmpty ? nil : try PurgeToken(SecretFile.read(tokenFile, for: "TokenFile"))
+    token = tokenFile.isEmpty ? nil : try PurgeToken(SecretFile(tokenFile, for: "HTTP-Gateway.TokenFile").bytes)
   }
 }
 

@@ -49,16 +49,21 @@ package struct FreshnessTerms: Sendable {
   package var ttl: Duration?
   /// The lifetime of an answer that names none, in place of a guess.
   package var silence: Duration?
+  /// The least lifetime, by the operator's word: it lifts `no-cache` and shorter lifetimes, but makes nothing public,
+  /// and has nothing stored that its origin forbids to store.
+  package var floor: Duration?
   /// Whether the key is one user's.
   package var isScoped: Bool
   /// Whether the request had credentials.
   package var isOpenedByCredentials: Bool
 
   package init(
-    ttl: Duration? = nil, silence: Duration? = nil, isScoped: Bool = false, isOpenedByCredentials: Bool = false
+    ttl: Duration? = nil, silence: Duration? = nil, floor: Duration? = nil, isScoped: Bool = false,
+    isOpenedByCredentials: Bool = false
   ) {
     self.ttl = ttl
     self.silence = silence
+    self.floor = floor
     self.isScoped = isScoped
     self.isOpenedByCredentials = isOpenedByCredentials
   }
@@ -134,17 +139,19 @@ package struct Freshness: Sendable, Equatable {
     staleUse = StaleUse(isBound: control.forbidsStale(isScoped: isScoped), isClosed: isClosed)
     let isBound = isClosed || control.bindsLifetime(isScoped: isScoped)
     ageNanoseconds = age.nanoseconds
-    remainingNanoseconds =
-      (ttl.map { ttl in
-        let most = min(ttl, rules.longestTTL)
-        return isBound ? min(most, granted) : most
-      } ?? granted).nanoseconds
+    let wanted = ttl.map { ttl in
+      let most = min(ttl, rules.longestTTL)
+      return isBound ? min(most, granted) : most
+    }
+    // What is open to one user alone, or only while its origin says so, is not the operator's to extend.
+    let floor = isClosed || control.isPrivate ? nil : terms.floor
+    remainingNanoseconds = max(wanted ?? granted, floor ?? wanted ?? granted).nanoseconds
     // A lifetime that a request sets applies to redirects on the way, too.
     let hasLifetime = explicit != nil || ttl != nil && 300..<400 ~= status
     refusal =
       storeRefusal(status, control, isScoped: isScoped, hasLifetime: hasLifetime, varying: answer.varying)
       ?? (answer.haveRoom ? nil : .noStore)
-    needsConfirmation = control.noCache
+    needsConfirmation = control.noCache && floor == nil
     isImmutable = control.isImmutable
     let forbidsStale = staleUse != .unbound || needsConfirmation
     whileRevalidateSeconds = forbidsStale ? 0 : UInt32(clamping: control.staleWhileRevalidate ?? 0)

@@ -84,6 +84,14 @@ package struct CanonicalURL: Hashable, Sendable {
     return port
   }
 
+  /// What follows the authority: the path, which is never empty, and the query.
+  package var pathAndQuery: String {
+    let bytes = text.utf8.span
+    var start = hostRange.upperBound
+    while bytes[start] != UInt8(ascii: "/") { start += 1 }
+    return String(decoding: text.utf8.dropFirst(start), as: UTF8.self)
+  }
+
   /// Whether both have the same scheme, host and port.
   package func hasSameOrigin(as other: CanonicalURL) -> Bool {
     isSecure == other.isSecure && host == other.host && port == other.port

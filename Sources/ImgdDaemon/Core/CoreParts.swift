@@ -33,7 +33,9 @@ struct CoreParts {
     desk = ReplyDesk(loop: loop)
     hub = EventHub(turns: turns)
     pictures = PictureTiers(disk: disk, hub: hub, turns: turns, loop: loop, settings: settings)
-    downloader = Downloader(transfers: transfers, purges: pictures.purges, loop: loop, settings: settings.downloads)
+    origins = OriginRules(settings.origins)
+    downloader = Downloader(
+      transfers: transfers, purges: pictures.purges, origins: origins, loop: loop, settings: settings.downloads)
     fleetPurges = FleetPurges(edge, disk: disk, turns: turns, loop: loop, settings: settings.fleet)
     fleet = FleetTier(
       edge, history: fleetPurges.history, pictures: pictures, downloader: downloader, turns: turns, loop: loop,
@@ -42,7 +44,6 @@ struct CoreParts {
     renditions = Renditions(
       decoding: decoding, pictures: pictures, made: made, access, turns: turns, loop: loop, settings: settings)
     answers = FetchAnswers(pictures: pictures, renditions: renditions, loop: loop, settings: settings)
-    origins = OriginRules(settings.origins)
     let ground = FetchGround(
       origins: origins, pictures: pictures, made: made, fleet: fleet, downloader: downloader,
       preparation: FormPreparation(renditions: renditions, pictures: pictures, answers: answers, loop: loop),

@@ -2,8 +2,12 @@ import Glibc
 import ImgdProgram
 import ImgdSystem
 
-/// Reads the configuration again on a worker thread, because a file may be slow to read.
+/// Reads the configuration again on a worker thread, because a file may be slow to read, and the files with header
+/// fields as well, whenever they change.
 final class Reloader {
+  /// The time between two looks at those files.
+  private static let pause = Duration.seconds(2)
+
   private struct Reading: Sendable {
     let configuration: Configuration
     let warnings: [String]
@@ -18,6 +22,8 @@ final class Reloader {
 
   private let source: ConfigurationSource
   private let worker: WorkerThread<ConfigurationSource>
+  private let loop: EventLoop
+  private var look: Timer?
   /// Answers due after the next reading; the present one may have begun before the file was changed.
   private var waiting: [(ReloadAnswer) -> Void] = []
   private var isReading = false
@@ -35,6 +41,8 @@ final class Reloader {
     wantedSocket = wanted.control.socket
     current = source.adapted(wanted)
     worker = try WorkerThread(name: "imgd-files", on: loop) { source }
+    self.loop = loop
+    watchFiles()
   }
 
   /// Reads the configuration and applies the changes; a configuration with a mistake changes nothing.
@@ -49,6 +57,7 @@ final class Reloader {
   /// Begins no more readings: waiting callers are told so. A reading under way is finished.
   func stop() {
     isStopped = true
+    look?.cancel()
     let asking = waiting
     waiting = []
     for answered in asking { answered(.stopping) }
@@ -87,8 +96,38 @@ final class Reloader {
       for key in Configuration.keys where !key.isLive { key.reset(&fresh, current) }
       current = fresh
       onReload(fresh)
+      watchFiles()
       return .changed(changes.map(\.key), waiting: waiting)
     }
+  }
+
+  // MARK: Files with header fields
+
+  /// Looks at them from time to time, as long as there are any.
+  private func watchFiles() {
+    look?.cancel()
+    guard !isStopped, current.origins.values.contains(where: { !$0.headerFile.isEmpty }) else { return }
+    look = loop.schedule(after: Self.pause) { [unowned self] in
+      worker.submit({ [origins = current.origins] in $0.headerFiles.changes(since: origins) }) {
+        [unowned self] changes in
+        guard !isStopped else { return }
+        adopt(changes)
+        watchFiles()
+      }
+    }
+  }
+
+  /// A file that is wrong changes nothing: what it had before stays in force.
+  private func adopt(_ changes: [HeaderFiles.Change]) {
+    var fresh = current
+    for change in changes where fresh.origins[change.pattern]?.headerFile == change.name {
+      fresh.origins[change.pattern]?.headers = change.headers
+      guard let problem = change.problem else { continue }
+      Log.error(.configuration, "what the file had before stays in force: \(problem)")
+    }
+    guard fresh != current else { return }
+    current = fresh
+    onReload(fresh)
   }
 }
 
@@ -104,6 +143,8 @@ struct ConfigurationSource: Sendable {
     try ConfigurationLoader.load(options, environment: environment, warn: warn)
   }
 
+  var headerFiles: HeaderFiles { HeaderFiles(options, environment: environment) }
+
   /// The files that the service has to be able to read with this configuration.
   func files(of configuration: Configuration) -> [ServiceFile] {
     var files = ConfigurationLoader.files(options, environment: environment).map { ServiceFile($0) }
@@ -112,7 +153,8 @@ struct ConfigurationSource: Sendable {
     if !fleet.server.isEmpty, !fleet.passwordFile.isEmpty {
       files.append(ServiceFile(fleet.passwordFile, isSecret: true))
     }
-    return files
+    let headers = configuration.origins.values.map(\.headerFile).filter { $0.hasPrefix("/") }
+    return files + Set(headers).sorted().map { ServiceFile($0, isSecret: true) }
   }
 
   /// The same source for a daemon whose socket is already open.

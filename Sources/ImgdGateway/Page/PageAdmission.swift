@@ -1,4 +1,5 @@
 internal import CCrypto
+package import ImgdProgram
 
 /// The rule by which requests for the page are carried out or refused.
 struct PageAdmission {
@@ -95,7 +96,7 @@ package struct PurgeToken: Sendable {
     while let last = line.last, blanks.contains(last) { line.removeLast() }
     guard (Self.shortest...Self.longest).contains(line.count), line.allSatisfy({ (0x21...0x7e).contains($0) }) else {
       throw SecretFileProblem(
-        message: "the file of HTTP-Gateway.TokenFile must have one line of \(Self.shortest) to "
+        "the file of HTTP-Gateway.TokenFile must have one line of \(Self.shortest) to "
           + "\(Self.longest) letters, digits and signs, without spaces, as openssl rand -hex 32 writes")
     }
     bytes = Array(line)

@@ -1,5 +1,5 @@
 internal import CCrypto
-import Glibc
+package import ImgdProgram
 internal import ImgdSystem
 internal import ImgdText
 package import ImgdWire
@@ -146,18 +146,18 @@ package struct SigningKeys: Sendable {
     }
     if let short = keys.firstIndex(where: { $0.count < Self.shortest }) {
       throw SecretFileProblem(
-        message: "key \(short + 1) of HTTP-Gateway.KeyFile= has \(keys[short].count) bytes, and needs at least"
+        "key \(short + 1) of HTTP-Gateway.KeyFile= has \(keys[short].count) bytes, and needs at least"
           + " \(Self.shortest): openssl rand -hex 32 makes one")
     }
     guard 1...Self.most ~= keys.count else {
       throw SecretFileProblem(
-        message: "HTTP-Gateway.KeyFile= has \(keys.count) keys, where 1 to \(Self.most) are allowed, one on each line")
+        "HTTP-Gateway.KeyFile= has \(keys.count) keys, where 1 to \(Self.most) are allowed, one on each line")
     }
   }
 
   /// The keys of the file that `KeyFile=` names.
   package static func read(path: String) throws(SecretFileProblem) -> SigningKeys {
-    try SigningKeys(lines: SecretFile.read(path, for: "KeyFile"))
+    try SigningKeys(lines: SecretFile(path, for: "HTTP-Gateway.KeyFile").bytes)
   }
 
   package var isEmpty: Bool { keys.isEmpty }
@@ -196,36 +196,5 @@ package struct SigningKeys: Sendable {
     guard left.count == right.count else { return false }
     // Both have the same length; the time does not tell where they differ.
     return unsafe CRYPTO_memcmp(left, right, left.count) == 0
-  }
-}
-
-/// A file that cannot be used as a secret, in a sentence for the operator.
-package struct SecretFileProblem: Error, Equatable { package let message: String }
-
-/// A file of keys or tokens, which only its owner and a group may read.
-package enum SecretFile {
-  /// A longer file is something else.
-  private static let longest = 64 * 1024
-
-  /// All bytes of the file that a key of `[HTTP-Gateway]` names.
-  package static func read(_ path: String, for key: String) throws(SecretFileProblem) -> [UInt8] {
-    let bytes: [UInt8]
-    let permissions: UInt32
-    do throws(SystemFailure) {
-      // A pipe without a writer must not hold anything up.
-      let file = try FileDescriptor(opening: path, O_RDONLY | O_NONBLOCK)
-      permissions = try file.status(path).permissions
-      bytes = try file.rest(longest + 1, of: path)
-    } catch { throw SecretFileProblem(message: "HTTP-Gateway.\(key)=\(path) cannot be read: \(error.reason)") }
-    guard permissions & 0o007 == 0 else {
-      throw SecretFileProblem(
-        message: "HTTP-Gateway.\(key)=\(path) is open to every user (mode 0\(String(permissions, radix: 8)));"
-          + " give it mode 0640 and the gateway's group")
-    }
-    guard bytes.count <= longest else {
-      throw SecretFileProblem(
-        message: "HTTP-Gateway.\(key)=\(path) has more than \(longest) bytes, where a few lines are expected")
-    }
-    return bytes
   }
 }

@@ -25,10 +25,13 @@ package struct ConfigurationPlaces {
   }
 
   /// Reads all places; each overrides the one before. The error has the mistakes of all places; with any mistake
-  /// there is no configuration. `warn` gets a line for each assignment that has no effect.
-  package func read<Program: ProgramConfiguration>(over defaults: Program, warn: (String) -> Void)
-    throws(ConfigurationProblems) -> Program
-  {
+  /// there is no configuration. `complete` adds what other files have, and returns what is wrong there; it is told
+  /// which place has set a key. `warn` gets a line for each assignment that has no effect.
+  package func read<Program: ProgramConfiguration>(
+    over defaults: Program,
+    completing complete: (inout Program, _ origin: (_ key: String) -> String) -> [String] = { _, _ in [] },
+    warn: (String) -> Void
+  ) throws(ConfigurationProblems) -> Program {
     var draft = ConfigurationDraft(defaults: defaults)
     if let file { read(file, into: &draft) }
     applyEnvironment(to: &draft)
@@ -37,7 +40,7 @@ package struct ConfigurationPlaces {
       if let assignment = setting.assignment { draft.apply(assignment) }
     }
     draft.remarks.forEach(warn)
-    return try draft.finished()
+    return try draft.finished(completing: complete)
   }
 
   /// Reads a file, and then the files in its drop-in directory, in the byte order of their names.
@@ -199,8 +202,12 @@ struct ConfigurationDraft<Program: ProgramConfiguration> {
     }
   }
 
-  consuming func finished() throws(ConfigurationProblems) -> Program {
-    problems += configuration.contradictions { [origins] in origins[$0] ?? "defaults" }
+  consuming func finished(
+    completing complete: (inout Program, _ origin: (_ key: String) -> String) -> [String] = { _, _ in [] }
+  ) throws(ConfigurationProblems) -> Program {
+    let place = { [origins] (key: String) in origins[key] ?? "defaults" }
+    problems += configuration.contradictions(origin: place)
+    problems += complete(&configuration, place)
     guard problems.isEmpty else { throw ConfigurationProblems(problems) }
     return configuration
   }

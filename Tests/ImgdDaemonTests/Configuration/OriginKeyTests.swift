@@ -7,7 +7,10 @@ import Testing
 /// The sections `[Origin PATTERN]`: how they are read, and which one applies to a URL.
 struct OriginKeyTests {
   /// The keys of a section, each with a value that is not its default.
-  private static let values: [String: String] = ["Key": "without X-Amz-* Signature"]
+  private static let values: [String: String] = [
+    "Key": "without X-Amz-* Signature", "MaxActive": "8", "Rate": "20/s", "MinFresh": "1d",
+    "Fallback": "https://mirror.example.net{path}",
+  ]
 
   private func read(_ text: String) throws -> Configuration {
     try ConfigurationLoader.load(
@@ -22,7 +25,8 @@ struct OriginKeyTests {
     } catch { return "\(error)" }
   }
 
-  @Test(arguments: Configuration.originKeys.map(\.name))
+  /// A file that a section names has to be there, and is tested with its own tests.
+  @Test(arguments: Configuration.originKeys.map(\.name).filter { $0 != "HeaderFile" })
   func `every key is read, printed and set back`(key: String) throws {
     let value = try #require(Self.values[key])
     let configuration = try read("Origin example.org.\(key)=\(value)")
@@ -61,6 +65,10 @@ struct OriginKeyTests {
     ("Key=with a", "begins with neither word: write without or only, and the names of parameters"),
     ("Key=without", "names no parameter: write without X-Amz-* Signature, for example"),
     ("Key=only a *b", "contains '*b': a * stands at the end of a name alone"),
+    ("Rate=20", "is not a rate: write 1/s to 10000/s, or 1/min to 10000/min"),
+    ("Rate=0/s", "is not a rate: write 1/s to 10000/s, or 1/min to 10000/min"),
+    ("Rate=20/h", "is not a rate: write 1/s to 10000/s, or 1/min to 10000/min"),
+    ("Fallback=https://m.example", "is not a URL with {path} once: write one such as https://mirror.example.net{path}"),
   ])
   func `a wrong value is named with what would be right`(line: String, expected: String) {
     #expect(complaint("Origin example.org.\(line)") == "--set: Origin example.org.\(line) \(expected)")

@@ -1,3 +1,4 @@
+import ImgdProgram
 import ImgdTestSupport
 import ImgdWire
 import Testing

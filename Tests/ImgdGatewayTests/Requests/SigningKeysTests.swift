@@ -1,4 +1,5 @@
 import Glibc
+import ImgdProgram
 import ImgdTestSupport
 import Testing
 

@@ -57,11 +57,12 @@ final class DownloadScheduler {
   /// Puts a download at the young end of its priority, or, if its request has waited for its turn before, at the front
   /// of its connection's line. Times never go back from call to call.
   func enqueue(
-    _ serial: UInt64, host name: String, by claimant: Claimant, _ priority: Priority, isServedNext: Bool = false,
-    at now: Instant
+    _ serial: UInt64, host name: String, by claimant: Claimant, _ priority: Priority,
+    limits: HostLimits = HostLimits(), isServedNext: Bool = false, at now: Instant
   ) {
     precondition(downloads[serial] == nil, "a transfer's serial number is used once")
     let download = Download(host: gate.host(named: name))
+    gate.limit(download.host, to: limits)
     downloads[serial] = download
     queuedCount += 1
     download.host.queued += 1
@@ -95,6 +96,11 @@ final class DownloadScheduler {
     guard claim.requests.isEmpty else { return moveIfNeeded(claim, of: download) }
     download.claims[claimant] = nil
     gate.remove(claim, at: download.host)
+  }
+
+  /// Has the limits of each host be those of its downloads, by their serials.
+  func limitHosts(_ limits: (UInt64) -> HostLimits) {
+    for (serial, download) in downloads { gate.limit(download.host, to: limits(serial)) }
   }
 
   /// Forgets a download, whether it waits or runs; its place is free at once.
@@ -157,7 +163,7 @@ final class DownloadScheduler {
     gate.releaseHosts(at: now)
     var started: [UInt64] = []
     while queuedCount > 0, let claim = gate.next(at: now), let download = downloads[claim.serial] {
-      gate.givePlace(to: claim, at: download.host, download.requests.highest)
+      gate.givePlace(to: claim, at: download.host, download.requests.highest, at: now)
       download.holder = claim.claimant
       leaveQueue(download)
       started.append(claim.serial)

@@ -22,6 +22,7 @@ final class Downloader {
 
   private let transfers: any Transfers
   private let purges: PurgeList
+  private let origins: OriginRules
   private let loop: EventLoop
   private var scheduler: DownloadScheduler
   private var orphans: Orphans
@@ -35,17 +36,23 @@ final class Downloader {
   /// Called when there may be places for more transfers; set once by the composition.
   var onPlaces: () -> Void = {}
 
-  init(transfers: any Transfers, purges: PurgeList, loop: EventLoop, settings: Configuration.Downloads) {
+  init(
+    transfers: any Transfers, purges: PurgeList, origins: OriginRules, loop: EventLoop,
+    settings: Configuration.Downloads
+  ) {
     self.transfers = transfers
     self.purges = purges
+    self.origins = origins
     self.loop = loop
     scheduler = DownloadScheduler(settings: Self.schedule(settings))
     orphans = settings.orphans
   }
 
+  /// Takes new settings, and those of the rules, which have been applied before.
   func apply(_ settings: Configuration.Downloads) {
     scheduler.apply(Self.schedule(settings))
     orphans = settings.orphans
+    scheduler.limitHosts { serial in downloads[serial].map { limits(of: $0.url) } ?? HostLimits() }
   }
 
   private static func schedule(_ settings: Configuration.Downloads) -> DownloadScheduler.Settings {
@@ -99,9 +106,15 @@ final class Downloader {
     downloads[download.serial] = download
     byKey.update(download.mergeKey) { $0 = ($0 ?? []) + [download] }
     scheduler.enqueue(
-      download.serial, host: download.url.host, by: wish.claimant, wish.priority, isServedNext: wish.isRedirected,
-      at: loop.now)
+      download.serial, host: origins.host(of: key.key.url), by: wish.claimant, wish.priority,
+      limits: limits(of: key.key.url), isServedNext: wish.isRedirected, at: loop.now)
     return download
+  }
+
+  private func limits(of url: CanonicalURL) -> HostLimits {
+    guard let origin = origins[url] else { return HostLimits() }
+    return HostLimits(
+      places: origin.maxActive, pace: origin.rate.map { HostLimits.Pace(interval: $0.interval, burst: $0.burst) })
   }
 
   private func widen(_ download: MergedDownload, to wanted: PictureWish.Allowance) {
@@ -176,13 +189,24 @@ final class Downloader {
   private func begin(_ download: MergedDownload) {
     download.begunAt = loop.now
     counts.started += 1
+    let fallback = download.failureOfOrigin == nil ? nil : fallback(for: download)
+    let url = fallback ?? download.sentURL
+    let headers =
+      fallback == nil
+      ? download.mergeKey.headers + (download.confirming?.conditions ?? []) : download.mergeKey.headersForOthers
     let order = TransferOrder(
-      serial: download.serial, url: download.sentURL.text,
-      headers: download.mergeKey.headers + (download.confirming?.conditions ?? []), maxBytes: download.allowance.bytes,
-      deadline: download.allowance.time, keepsPartial: download.isForKeeping,
+      serial: download.serial, url: url.text, headers: headers + ownFields(for: url, beside: headers),
+      maxBytes: download.allowance.bytes, deadline: download.allowance.time, keepsPartial: download.isForKeeping,
       uid: download.uid, isAfterPublic: download.mergeKey.isAfterPublic)
     download.transferPhase = order.phase
     transfers.begin(order)
+  }
+
+  /// The fields of the section for a URL; those that a client has sent itself stay.
+  private func ownFields(for url: CanonicalURL, beside headers: [HeaderField]) -> [HeaderField] {
+    guard let own = origins[url]?.headers?.fields else { return [] }
+    let names = Set(headers.map { $0.name.lowercased() })
+    return own.filter { !names.contains($0.name.lowercased()) }
   }
 
   /// Takes in a report, and returns the download that it is about; nil when that is over already, or begins once more.
@@ -203,6 +227,9 @@ final class Downloader {
     case .finished(_, .received(let result)) where result.isConfirmation && download.isMisconfirmed(by: result.head):
       askAgain(download, after: result)
       return nil
+    case .finished(_, .failed(let failure)) where hasFallback(download, after: failure):
+      askFallback(download, after: failure)
+      return nil
     case .finished(_, let outcome):
       if case .received(let result) = outcome { download.noteEnd(with: result) }
       holdHost(of: download, after: outcome)
@@ -220,12 +247,35 @@ final class Downloader {
     begin(download)
   }
 
+  /// Whether another server may have the picture: this one has not said anything about it.
+  private func hasFallback(_ download: MergedDownload, after failure: TransferFailure) -> Bool {
+    guard download.failureOfOrigin == nil, fallback(for: download) != nil else { return false }
+    return switch failure.kind {
+    case .dns, .connect, .timeout, .truncated: true
+    case .httpStatus: failure.status ?? 0 >= 500
+    default: false
+    }
+  }
+
+  /// The parameters that are not part of a key are not for others.
+  private func fallback(for download: MergedDownload) -> CanonicalURL? {
+    origins[download.url]?.fallback?.url(for: download.url)
+  }
+
+  /// Fetches the picture from elsewhere. Nothing is confirmed there: its versions are another server's.
+  private func askFallback(_ download: MergedDownload, after failure: TransferFailure) {
+    counts.failed += 1
+    counts.retries += failure.retries
+    download.failureOfOrigin = failure
+    begin(download)
+  }
+
   /// Leaves a host alone for as long as it asks for, and with it everything that waits for it.
   private func holdHost(of download: MergedDownload, after outcome: TransferOutcome) {
     guard case .failed(let failure) = outcome, let pause = failure.retryAfter, pause > .zero,
-      failure.status == 429 || failure.status == 503
+      failure.status == 429 || failure.status == 503, download.failureOfOrigin == nil
     else { return }
-    scheduler.hold(download.url.host, until: loop.now + min(pause, Self.longestHold))
+    scheduler.hold(origins.host(of: download.url), until: loop.now + min(pause, Self.longestHold))
   }
 
   private func count(_ outcome: TransferOutcome, _ content: TransferReport.Content?) {
@@ -259,17 +309,17 @@ final class Downloader {
   /// What a download waits for. A transfer that the engine has not taken up yet has only waited for its turn.
   func phase(of download: MergedDownload) -> WaitingPhase {
     if let phase = download.transferPhase.known { return .transfer(phase) }
-    return .queue(running: places.active, isHostHeld: scheduler.gate.holdEnd(of: download.url.host) != nil)
+    return .queue(running: places.active, isHostHeld: scheduler.gate.holdEnd(of: origins.host(of: download.url)) != nil)
   }
 
   /// The least time that a download waits, because its host has asked to be left alone.
   func pause(of download: MergedDownload) -> Duration? {
-    download.state == .queued ? pause(of: download.url.host) : nil
+    download.state == .queued ? pause(of: download.url) : nil
   }
 
-  /// How long a host is still left alone, as it has asked for; nil where it may be asked now.
-  func pause(of host: String) -> Duration? {
-    scheduler.gate.holdEnd(of: host).map { $0 - loop.now }.flatMap { $0 > .zero ? $0 : nil }
+  /// How long the host of a URL is still left alone, as it has asked for; nil where it may be asked now.
+  func pause(of url: CanonicalURL) -> Duration? {
+    scheduler.gate.holdEnd(of: origins.host(of: url)).map { $0 - loop.now }.flatMap { $0 > .zero ? $0 : nil }
   }
 
   var holdings: TransferHoldings { transfers.holdings }

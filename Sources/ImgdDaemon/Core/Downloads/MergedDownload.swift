@@ -32,6 +32,8 @@ final class MergedDownload {
   private(set) var sentURL: CanonicalURL
   /// Whether a waiter has that URL sent since another was refused.
   private var keepsURL = false
+  /// Why the origin had to be replaced; from then on the fallback of its section is asked.
+  var failureOfOrigin: TransferFailure?
   /// The stored image that the transfer asks the origin to confirm.
   var confirming: CachedImage?
 

@@ -25,6 +25,9 @@ final class DownloadSettlement: FetchPart {
     -> MergedDownload.Settlement
   {
     defer { fleet.giveUp(download) }
+    // What stands in for an origin brings a picture, or nothing: the origin's own failure counts.
+    let outcome =
+      content?.isPicture == true ? outcome : download.failureOfOrigin.map { TransferOutcome.failed($0) } ?? outcome
     download.check(against: pictures.purges)
     if outcome.isOfHost { pictures.answers.unknownNames.forget(download.mergeKey.key) }
     return switch (outcome, content) {
@@ -51,7 +54,7 @@ final class DownloadSettlement: FetchPart {
     guard accepted.contains(where: { $0.rawValue == picture.format.name }) else {
       return .failure(FetchFailure(error: .unsupported(picture, accepted: accepted)))
     }
-    let freshness = freshness(directions, ttl: ttl(of: download), for: key, download)
+    let freshness = pictureFreshness(directions, for: key, download)
     let vary = download.mergeKey.outcome(varying: directions.varying)
     let image = CachedImage.make(
       key: key, body: ImageBody(result.payload, facts: ImageFacts(picture), checksum: received.checksum),
@@ -72,7 +75,8 @@ final class DownloadSettlement: FetchPart {
     let key = download.mergeKey.key(keeping: headers)
     let freshness =
       stored.isPicture
-      ? freshness(of: headers, status: response.status, ttl: ttl(of: download), for: key, download)
+      ? pictureFreshness(
+        AnswerDirections(status: response.status, headers, now: fleet.wallSeconds), for: key, download)
       : answerFreshness(of: headers, status: response.status, response.redirectTarget, for: key, download)
     let image = stored.renewed(
       under: key,
@@ -95,24 +99,23 @@ final class DownloadSettlement: FetchPart {
     return .ended(.failure(FetchFailure(remembered: answer, at: loop.now)))
   }
 
-  private func freshness(
-    of headers: HeaderList, status: Int, ttl: Duration?, silence: Duration? = nil, for key: CacheKey,
-    _ download: MergedDownload
-  ) -> Freshness {
-    let directions = AnswerDirections(status: status, headers, now: fleet.wallSeconds)
-    return freshness(directions, ttl: ttl, silence: silence, for: key, download)
+  /// The freshness of a picture, which is all that the operator's least lifetime is about.
+  private func pictureFreshness(_ directions: AnswerDirections, for key: CacheKey, _ download: MergedDownload)
+    -> Freshness
+  {
+    freshness(directions, ttl: ttl(of: download), floor: origins[download.url]?.minFresh, for: key, download)
   }
 
   private func freshness(
-    _ directions: AnswerDirections, ttl: Duration?, silence: Duration? = nil, for key: CacheKey,
-    _ download: MergedDownload
+    _ directions: AnswerDirections, ttl: Duration?, silence: Duration? = nil, floor: Duration? = nil,
+    for key: CacheKey, _ download: MergedDownload
   ) -> Freshness {
     // The answer may have been made when the exchange began. HTTP counts whole seconds.
     let delay = download.begunAt.map { (loop.now - $0).components.seconds } ?? 0
     return Freshness(
       directions, rules: FreshnessRules(settings.http),
       terms: FreshnessTerms(
-        ttl: ttl, silence: silence, isScoped: key.scope != nil,
+        ttl: ttl, silence: silence, floor: floor, isScoped: key.scope != nil,
         isOpenedByCredentials: !download.mergeKey.credentialNames.isEmpty), receivedAt: fleet.wallSeconds,
       delay: .seconds(delay))
   }
@@ -237,8 +240,13 @@ final class DownloadSettlement: FetchPart {
   ) -> Freshness {
     let silence = AnswerLifetime.ofSilence(status: status, headers: headers, rule: settings.http.negativeFreshness)
     return freshness(
-      of: headers, status: status, ttl: target == nil ? nil : ttl(of: download), silence: silence, for: key, download)
+      AnswerDirections(status: status, headers, now: fleet.wallSeconds),
+      ttl: target == nil ? nil : ttl(of: download), silence: silence, for: key, download)
   }
+}
+
+extension TransferReport.Content {
+  fileprivate var isPicture: Bool { if case .success = self { true } else { false } }
 }
 
 extension TransferOutcome {

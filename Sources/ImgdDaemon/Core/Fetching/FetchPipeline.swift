@@ -258,7 +258,7 @@ final class FetchPipeline: FetchPart {
   private func announce(_ job: FetchJob) {
     guard !job.isAnnounced else { return }
     job.isAnnounced = true
-    answers.tell("queued", of: job, after: downloader.pause(of: job.route.url.host))
+    answers.tell("queued", of: job, after: downloader.pause(of: job.route.url))
     hub.job(job.receipt, url: job.url.text, .queued)
   }
 

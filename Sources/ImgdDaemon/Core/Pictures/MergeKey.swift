@@ -97,12 +97,14 @@ extension MergeKey {
     self.init(key: key, owner: owner, headers: headers, credentialNames: names)
   }
 
-  /// The same request for the URL that a redirect leads to. Another origin gets no credentials, and need not know the
-  /// page of the first one; if it redirects back, the credentials do not return.
+  /// The headers for another origin: it gets no credentials, and need not know the page of the first one.
+  var headersForOthers: [HeaderField] { headers.filter { !credentialNames.contains($0.name) && $0.name != "referer" } }
+
+  /// The same request for the URL that a redirect leads to. If another origin redirects back, the credentials do not
+  /// return.
   func redirected(to target: CanonicalURL, by redirect: Redirect, uid: UInt32) -> MergeKey {
     let isSameOrigin = target.hasSameOrigin(as: key.url)
-    let headers =
-      isSameOrigin ? self.headers : self.headers.filter { !credentialNames.contains($0.name) && $0.name != "referer" }
+    let headers = isSameOrigin ? self.headers : headersForOthers
     let names = isSameOrigin ? credentialNames : []
     let parts = KeyParts(headers, names, identifier: key.identifier, uid: uid)
     return MergeKey(

@@ -21,6 +21,8 @@ final class HostGate {
   private var hosts: [String: HostQueue] = [:]
   /// The hosts that have asked to be left alone, by the end of that time.
   private var held = KeyedHeap<HostQueue>(0)
+  /// The hosts with a pace, by the time when the next download may begin there, or the last one no longer counts.
+  private var paced = KeyedHeap<HostQueue>(2)
   /// The hosts that let others go first, in the order in which they get a place all the same.
   private var yielding = KeyedHeap<HostQueue>(1)
   private var yields: Int64 = 0
@@ -80,11 +82,12 @@ final class HostGate {
   }
 
   /// Gives a place to what a claim is for, in the turn of its claimant.
-  func givePlace(to claim: Claim, at host: HostQueue, _ priority: Priority) {
+  func givePlace(to claim: Claim, at host: HostQueue, _ priority: Priority, at now: Instant) {
     host.line(for: claim).claims.charge(for: claim)
     queue.line(claim.priority).charge(for: claim)
     places.give(to: claim.claimant, priority)
     host.active += 1
+    if let time = host.countBeginning(at: now) { paced.insert(host, key: time.nanoseconds) }
     if !hasPlace(host) { refreshOffers(of: host) }
   }
 
@@ -111,6 +114,22 @@ final class HostGate {
     refreshOffers(of: host)
   }
 
+  // MARK: Hosts with limits of their own
+
+  /// Has other limits hold for a host.
+  func limit(_ host: HostQueue, to limits: HostLimits) {
+    guard host.limits != limits else { return }
+    host.limits = limits
+    refreshOffers(of: host)
+  }
+
+  private func releasePaced(at now: Instant) {
+    while let time = paced.firstKey, time <= now.nanoseconds, let host = paced.first {
+      paced.set(host, key: host.review(at: now)?.nanoseconds)
+      refresh(host)
+    }
+  }
+
   // MARK: Hosts that ask to be left alone
 
   /// Starts nothing from a host until then; after that, one download goes first, and if that goes well, the others.
@@ -128,9 +147,15 @@ final class HostGate {
   func holdEnd(of name: String) -> Instant? { held.isEmpty ? nil : hosts[name]?.heldUntil }
 
   /// When the next host may be asked again.
-  var nextRelease: Instant? { held.firstKey.map { Instant(nanoseconds: $0) } }
+  var nextRelease: Instant? {
+    let keys = [held.firstKey, paced.firstKey].compactMap { $0 }
+    return keys.min().map { Instant(nanoseconds: $0) }
+  }
 
-  func releaseHosts(at now: Instant) { while let end = nextRelease, end <= now { releaseFirst() } }
+  func releaseHosts(at now: Instant) {
+    while let end = held.firstKey, end <= now.nanoseconds { releaseFirst() }
+    releasePaced(at: now)
+  }
 
   private func releaseFirst() {
     guard let host = held.first else { return }
@@ -176,16 +201,42 @@ final class HostQueue: HeapMember {
   var heldUntil: Instant?
   /// Whether it answers again after that time is still to be seen: until then, one at a time.
   var isOnProbation = false
+  /// What the operator allows here.
+  var limits = HostLimits()
+  /// By its pace, the time from which on nothing is owed for what has begun; nil where nothing is.
+  private var due: Instant?
+  /// Whether the next one has to wait for that.
+  private var isPausing = false
   /// The lines of what waits. A line remembers whose turn it was, and stays as long as anything waits or runs.
   /// Each is known by its user and its priority.
   private(set) var lines: [UInt64: HostLine] = [:]
 
   init(name: String) { self.name = name }
 
-  var isUnused: Bool { queued == 0 && active == 0 && heldUntil == nil }
+  var isUnused: Bool { queued == 0 && active == 0 && heldUntil == nil && due == nil }
 
   /// Whether one more may run beside those that run already.
-  func hasPlace(atMost limit: Int) -> Bool { heldUntil == nil && active < (isOnProbation ? 1 : limit) }
+  func hasPlace(atMost limit: Int) -> Bool {
+    heldUntil == nil && !isPausing && active < (isOnProbation ? 1 : limits.places ?? limit)
+  }
+
+  /// Counts a beginning, and returns when to review the pace; nil for a host without one.
+  fileprivate func countBeginning(at now: Instant) -> Instant? {
+    guard let pace = limits.pace else { return nil }
+    due = max(due ?? now, now) + pace.interval
+    return review(at: now)
+  }
+
+  /// Finds out whether the next one may begin, and returns when to review that again; nil if nothing is owed any more.
+  fileprivate func review(at now: Instant) -> Instant? {
+    guard let owed = due, owed > now, let pace = limits.pace else {
+      (due, isPausing) = (nil, false)
+      return nil
+    }
+    let next = owed + pace.interval * (1 - pace.burst)
+    isPausing = next > now
+    return isPausing ? next : owed
+  }
 
   func line(for claim: Claim) -> HostLine {
     let name = UInt64(claim.claimant.uid) << 2 | UInt64(claim.priority.rank)

@@ -4,6 +4,7 @@
 import Glibc
 package import ImgdCache
 import ImgdSystem
+package import ImgdTransfer
 
 /// All settings, with valid values; the defaults are those of the machine's daemon.
 package struct Configuration: Sendable, Equatable {
@@ -119,6 +120,25 @@ package struct Configuration: Sendable, Equatable {
   package struct Origin: Sendable, Equatable {
     /// The parameters of URLs that belong to the keys of pictures; nil for all.
     package var key: QueryRule?
+    /// Header fields for each request: the path of a file, or the name of a credential of the service; empty for none.
+    package var headerFile = ""
+    /// What that file has; it stands nowhere but here and in the orders for transfers. Nil where none is read.
+    package var headers: OriginHeaders?
+    /// How many downloads run at once from one host.
+    package var maxActive: Int?
+    /// How often a download begins at one host.
+    package var rate: DownloadRate?
+    /// How long a picture is fresh at least, whatever its origin says.
+    package var minFresh: Duration?
+    /// Where a picture is fetched if the origin cannot be reached.
+    package var fallback: FallbackURL?
+  }
+
+  /// The header fields of a file, as it was when it was read.
+  package struct OriginHeaders: Sendable, Equatable {
+    package var fields: [HeaderField]
+    /// Another number after each change of the file.
+    package var stamp: UInt64
   }
 
   /// The processes that decode pictures, and how much they take on.

@@ -64,18 +64,26 @@ final class OriginRules {
 
   var isEmpty: Bool { origins.isEmpty }
 
-  /// The section that applies to a URL; nil without one.
-  subscript(url: CanonicalURL) -> Configuration.Origin? {
+  /// What the section that applies to a URL says; nil without one.
+  subscript(url: CanonicalURL) -> Configuration.Origin? { section(for: url)?.origin }
+
+  private func section(for url: CanonicalURL) -> Section? {
     guard !isEmpty else { return nil }
     let host = url.host
-    if let section = hosts[host]?.first(where: { $0.pattern.admits(url) }) { return section.origin }
+    if let section = hosts[host]?.first(where: { $0.pattern.admits(url) }) { return section }
     guard !ends.isEmpty, host.utf8.count <= Self.longestHost else { return nil }
     var rest = host[...]
     while let dot = rest.firstIndex(of: ".") {
       rest = rest[rest.index(after: dot)...]
-      if let section = ends[String(rest)]?.first(where: { $0.pattern.admits(url) }) { return section.origin }
+      if let section = ends[String(rest)]?.first(where: { $0.pattern.admits(url) }) { return section }
     }
     return nil
+  }
+
+  /// The name by which downloads from the origin of a URL are counted: its host, with the port where a section is about
+  /// that alone.
+  func host(of url: CanonicalURL) -> String {
+    section(for: url)?.pattern.port == nil ? url.host : "\(url.host):\(url.port)"
   }
 
   /// The URL of the key under which an answer for a URL is kept.

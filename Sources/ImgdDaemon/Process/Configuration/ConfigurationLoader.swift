@@ -12,7 +12,9 @@ package enum ConfigurationLoader {
     systemFile: String = ConfigurationLoader.systemFile, warn: (String) -> Void = { _ in }
   ) throws(ConfigurationProblems) -> Configuration {
     let instance = Instance(environment: environment, uid: uid)
-    return try places(options, of: instance, systemFile: systemFile).read(over: instance.defaults, warn: warn)
+    let files = HeaderFiles(options, environment: environment)
+    return try places(options, of: instance, systemFile: systemFile)
+      .read(over: instance.defaults, completing: files.complete, warn: warn)
   }
 
   static func files(_ options: CommandLineOptions, environment: [String: String]) -> [String] {

@@ -2,6 +2,7 @@
 
 import ImgdCache
 package import ImgdProgram
+import ImgdSystem
 
 extension Configuration {
   package static let namedSections = [
@@ -11,7 +12,21 @@ extension Configuration {
   static let originKeys: [ConfigurationKey<Origin>] = [
     ConfigurationKey(
       .origin, "Key", \.key, .optional(.queryRule),
-      "Which parameters of a URL are part of a picture's key: all without some, or only some.")
+      "Which parameters of a URL are part of a picture's key: all without some, or only some."),
+    ConfigurationKey(
+      .origin, "HeaderFile", \.headerFile, .headerFile,
+      "A file with header fields for every request, such as credentials of the machine."),
+    ConfigurationKey(
+      .origin, "MaxActive", \.maxActive, .optional(.count(1...10_000)),
+      "How many downloads run at once from each host, instead of MaxPerHost."),
+    ConfigurationKey(
+      .origin, "Rate", \.rate, .optional(.downloadRate), "How often a download begins at each host, such as 20/s."),
+    ConfigurationKey(
+      .origin, "MinFresh", \.minFresh, .optional(.duration(.seconds(1)...(.seconds(10 * 365 * 86_400)))),
+      "How long a picture is fresh at least, whatever its origin says about that."),
+    ConfigurationKey(
+      .origin, "Fallback", \.fallback, .optional(.fallbackURL),
+      "A URL with {path} that is fetched if the origin cannot be reached or is in trouble."),
   ]
 }
 
@@ -22,6 +37,51 @@ extension ValueFormat {
       try format.parse(text)
     } text: {
       $0.map(format.text) ?? ""
+    }
+  }
+}
+
+extension ValueFormat where Value == String {
+  /// An absolute path, or the name of a credential that the service manager passes.
+  static var headerFile: Self {
+    Self { text throws(WrongValue) in
+      if text.hasPrefix("/") { return try path(longest: 4_095).parse(text) }
+      guard !text.contains("/"), !text.hasPrefix("."), text.utf8.count <= 255 else {
+        throw WrongValue("is neither an absolute path nor the name of a credential of the service")
+      }
+      return try plain(text, longest: 255)
+    } text: {
+      $0
+    }
+  }
+}
+
+extension ValueFormat where Value == DownloadRate {
+  /// A number of beginnings in a second or a minute.
+  static var downloadRate: Self {
+    Self { text throws(WrongValue) in
+      let parts = text.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+      guard parts.count == 2, let count = decimalNumber(parts[0].utf8),
+        let unit = DownloadRate.Unit(rawValue: parts[1]),
+        (1...10_000).contains(count)
+      else { throw WrongValue("is not a rate: write 1/s to 10000/s, or 1/min to 10000/min") }
+      return DownloadRate(count, each: unit)
+    } text: {
+      "\($0.count)/\($0.unit.rawValue)"
+    }
+  }
+}
+
+extension ValueFormat where Value == FallbackURL {
+  /// A URL with one place for a path.
+  static var fallbackURL: Self {
+    Self { text throws(WrongValue) in
+      guard let url = FallbackURL(try ValueFormat<String>.plain(text, longest: 1_024)) else {
+        throw WrongValue("is not a URL with {path} once: write one such as https://mirror.example.net{path}")
+      }
+      return url
+    } text: {
+      $0.text
     }
   }
 }
