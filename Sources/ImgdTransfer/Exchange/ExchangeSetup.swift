@@ -8,6 +8,8 @@ extension Exchange {
   /// Sets every option of the curl handle; curl's callbacks then call this exchange.
   func configure() {
     easy.set(CURLOPT_URL, request.url.text)
+    // All URLs are read before: in a bucket, dots are parts of names.
+    easy.set(CURLOPT_PATH_AS_IS, 1)
     easy.set(CURLOPT_HTTPHEADER, lines: request.headerLines)
     easy.set(CURLOPT_NOSIGNAL, 1)
     easy.set(CURLOPT_RESOLVE, lines: request.addressLines)
@@ -123,6 +125,8 @@ struct ExchangeRequest {
   var decodes = true
   var avoidsKeptConnections = false
   var resuming: [HeaderField] = []
+  /// How the request is signed, if its URL is that of an object in a bucket.
+  var signature: SignedRequest?
 
   init(url: TransferURL, headers: [HeaderField], settings: TransferSettings) throws(TransferFailure) {
     self.url = url
