@@ -80,7 +80,7 @@ let package = Package(
     // Three trades that do not know each other.
     .target(
       name: "ImgdTransfer",
-      dependencies: ["CCurl", "ImgdSystem"],
+      dependencies: ["CCrypto", "CCurl", "ImgdSystem", "ImgdText"],
       swiftSettings: strict),
     .target(
       name: "ImgdCache",

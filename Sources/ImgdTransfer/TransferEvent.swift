@@ -114,11 +114,11 @@ package struct TransferFailure: Error, Sendable {
   }
 
   /// The failure of an answer whose status means that it brings no picture.
-  package static func answer(_ head: ResponseHead, of host: String) -> TransferFailure {
+  package static func answer(_ head: ResponseHead, of host: String, remark: String = "") -> TransferFailure {
     let isEmpty = (200..<300).contains(head.status) && head.status != 206
     var failure = TransferFailure(
       isEmpty ? .emptyBody : .httpStatus,
-      "\(host) answers with status \(head.status)" + (isEmpty ? " and no content" : ""))
+      "\(host) answers with status \(head.status)" + (isEmpty ? " and no content" : "") + remark)
     failure.head = head
     return failure
   }

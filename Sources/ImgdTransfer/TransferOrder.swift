@@ -18,12 +18,14 @@ package struct TransferOrder: Sendable {
   package var uid: UInt32
   /// Whether a public address has led here: then a private one is refused.
   package var isAfterPublic: Bool
+  /// Signs the requests for an object of a bucket, which the URL then names, like `s3://bucket/key`.
+  package var signer: RequestSigner?
   /// What the transfer waits for at the moment.
   package let phase = PhaseCell()
 
   package init(
     serial: UInt64, url: String, headers: [HeaderField] = [], maxBytes: Int, deadline: Duration,
-    keepsPartial: Bool = true, uid: UInt32 = 0, isAfterPublic: Bool = false
+    keepsPartial: Bool = true, uid: UInt32 = 0, isAfterPublic: Bool = false, signer: RequestSigner? = nil
   ) {
     self.serial = serial
     self.url = url
@@ -33,6 +35,7 @@ package struct TransferOrder: Sendable {
     self.keepsPartial = keepsPartial
     self.uid = uid
     self.isAfterPublic = isAfterPublic
+    self.signer = signer
   }
 
   /// Whether the request is conditional, so that 304 is a valid answer.

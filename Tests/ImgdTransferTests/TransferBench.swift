@@ -31,7 +31,7 @@ final class TransferBench: Sendable {
   func begin(
     _ url: String, headers: [HeaderField] = [], maxBytes: Int = 1 << 20,
     deadline: Duration = .seconds(60), keepsPartial: Bool = true, uid: UInt32 = 0,
-    isAfterPublic: Bool = false
+    isAfterPublic: Bool = false, signer: RequestSigner? = nil
   ) -> UInt64 {
     let serial = state.with { state in
       state.serial += 1
@@ -40,7 +40,7 @@ final class TransferBench: Sendable {
     engine.begin(
       TransferOrder(
         serial: serial, url: url, headers: headers, maxBytes: maxBytes, deadline: deadline,
-        keepsPartial: keepsPartial, uid: uid, isAfterPublic: isAfterPublic))
+        keepsPartial: keepsPartial, uid: uid, isAfterPublic: isAfterPublic, signer: signer))
     return serial
   }
 
@@ -51,9 +51,10 @@ final class TransferBench: Sendable {
 
   func fetch(
     _ url: String, headers: [HeaderField] = [], maxBytes: Int = 1 << 20,
-    deadline: Duration = .seconds(60)
+    deadline: Duration = .seconds(60), signer: RequestSigner? = nil
   ) throws -> TransferResult {
-    let serial = begin(url, headers: headers, maxBytes: maxBytes, deadline: deadline)
+    let serial = begin(
+      url, headers: headers, maxBytes: maxBytes, deadline: deadline, signer: signer)
     switch try outcome(of: serial) {
     case .received(let result): return result
     case .redirected(let redirect):
@@ -62,8 +63,11 @@ final class TransferBench: Sendable {
     }
   }
 
-  func redirect(_ url: String, maxBytes: Int = 1 << 20) throws -> TransferRedirect {
-    guard case .redirected(let redirect) = try outcome(of: begin(url, maxBytes: maxBytes)) else {
+  func redirect(
+    _ url: String, maxBytes: Int = 1 << 20, signer: RequestSigner? = nil
+  ) throws -> TransferRedirect {
+    let serial = begin(url, maxBytes: maxBytes, signer: signer)
+    guard case .redirected(let redirect) = try outcome(of: serial) else {
       throw TransferFailure(.internal, "\(url) does not redirect")
     }
     return redirect
@@ -71,10 +75,11 @@ final class TransferBench: Sendable {
 
   func failure(
     _ url: String, headers: [HeaderField] = [], maxBytes: Int = 1 << 20,
-    deadline: Duration = .seconds(60), isAfterPublic: Bool = false
+    deadline: Duration = .seconds(60), isAfterPublic: Bool = false, signer: RequestSigner? = nil
   ) throws -> TransferFailure {
     let serial = begin(
-      url, headers: headers, maxBytes: maxBytes, deadline: deadline, isAfterPublic: isAfterPublic)
+      url, headers: headers, maxBytes: maxBytes, deadline: deadline, isAfterPublic: isAfterPublic,
+      signer: signer)
     return try failure(of: serial)
   }
 

@@ -13,12 +13,15 @@
 
 internal import CCurl
 internal import ImgdSystem
+internal import ImgdText
 
 final class Transfer {
   /// Ten reports a second are enough for a smooth progress bar.
   private static let reportingPause = Duration.milliseconds(100)
   /// A kept connection may break just when its request is sent, after which curl asks once more.
   private static let mostLookups = 3
+  /// How often the request is signed anew for another region: two regions could name each other.
+  private static let mostMoves = 2
 
   let order: TransferOrder
   private let settings: TransferSettings
@@ -27,6 +30,9 @@ final class Transfer {
   private var maxBytes: Int
   private var timeLimit: Duration
   private var url: TransferURL?
+  /// Where the bucket of the object is, if the URL is that of one.
+  private var place: BucketPlace?
+  private var moves = 0
   private var retry: RetryPolicy
   private var decodes = true
   private var avoidsKeptConnections = false
@@ -65,7 +71,8 @@ final class Transfer {
 
   func begin() {
     watchDeadline()
-    do throws(TransferFailure) { url = try table.url(order.url) } catch { return finish(.failed(error)) }
+    place = order.signer?.place
+    do throws(TransferFailure) { url = try locate() } catch { return finish(.failed(error)) }
     partial = partialKey.flatMap { table.partials.takeBody(of: $0, at: table.loop.now) }
     furthest = partial?.count ?? 0
     hold(furthest)
@@ -83,7 +90,7 @@ final class Transfer {
     deadline?.cancel()
     pause?.cancel()
     stopLookup()
-    if let contact = contact.take() { table.contacts.leave(contact, order.serial) }
+    leaveContact()
     if let exchange {
       partial = order.isResumable ? exchange.takePartial() : nil
       release(exchange)
@@ -110,6 +117,16 @@ final class Transfer {
 
   // MARK: Exchanges
 
+  /// The URL that is requested.
+  private func locate() throws(TransferFailure) -> TransferURL {
+    guard let place else { return try table.url(order.url) }
+    let object: ObjectURL
+    do throws(ObjectURLProblem) { object = try ObjectURL(order.url) } catch {
+      throw TransferFailure(.badURL, error.reason)
+    }
+    return try place.url(of: object)
+  }
+
   /// Begins, or lets another transfer to the same origin go ahead.
   private func approach() {
     guard let url, url.isEncrypted else { return attempt() }
@@ -119,6 +136,10 @@ final class Transfer {
     contact.join(order.serial, patience: settings.contactPatience) { [unowned self] in attempt() }
   }
 
+  private func leaveContact() {
+    if let contact = contact.take() { table.contacts.leave(contact, order.serial) }
+  }
+
   private func attempt() {
     lookups = 0
     waitedForName = .zero
@@ -126,8 +147,7 @@ final class Transfer {
   }
 
   private var partialKey: PartialKey? {
-    guard let url, order.isResumable, order.keepsPartial else { return nil }
-    return PartialKey(url: url.text, headers: order.headers)
+    order.isResumable && order.keepsPartial ? PartialKey(url: order.url, headers: order.headers) : nil
   }
 
   private func send() {
@@ -154,7 +174,9 @@ final class Transfer {
   }
 
   private func request(for url: TransferURL) throws(TransferFailure) -> ExchangeRequest {
-    let request = try ExchangeRequest(url: url, headers: order.headers, settings: settings)
+    let signature = place.flatMap { order.signer?.sign(order.headers, for: url, at: $0) }
+    var request = try ExchangeRequest(url: url, headers: signature?.fields ?? order.headers, settings: settings)
+    request.signature = signature
     request.addresses = request.target.name.flatMap(table.names.known) ?? []
     request.connectTimeout -= waitedForName
     request.afterPublic = order.isAfterPublic
@@ -180,6 +202,8 @@ final class Transfer {
     switch verdict {
     case .received, .confirmed: deliver(exchange)
     case .redirected(let location): redirect(to: location, from: exchange)
+    case .moved(let place) where moves < Self.mostMoves: move(to: place)
+    case .moved: fail(ExchangeReview(exchange: exchange, code: code).refusal, in: exchange)
     case .undecodable:
       decodes = false
       send()
@@ -246,6 +270,7 @@ final class Transfer {
   // MARK: Outcomes
 
   private func deliver(_ exchange: Exchange) {
+    if let place { order.signer?.keep(place) }
     do throws(SystemFailure) {
       let result = TransferResult(
         payload: try exchange.takeBody(), head: exchange.head.head, retries: retry.made,
@@ -265,6 +290,15 @@ final class Transfer {
         retries: retry.made)
       finish(.redirected(redirect))
     } catch { finish(.failed(error)) }
+  }
+
+  /// Requests the object where its bucket is said to be, with another signature.
+  private func move(to place: BucketPlace) {
+    moves += 1
+    self.place = place
+    leaveContact()
+    do throws(TransferFailure) { url = try locate() } catch { return finish(.failed(error)) }
+    approach()
   }
 
   private func fail(_ failure: TransferFailure, in exchange: Exchange) {

@@ -55,6 +55,8 @@ final class Exchange {
   private var rangeEnd: Int?
   private var body = PayloadWriter()
   private var skipped = 0
+  /// The beginning of a body in which a service says why it has refused a signed request.
+  private(set) var refusal: [UInt8] = []
   private var lastActivity: Instant
   private var idleTimer: Timer?
   private var hasShakenHands = false
@@ -148,7 +150,7 @@ final class Exchange {
 
   func takeBodyPart(_ part: UnsafeRawBufferPointer) -> Bool {
     lastActivity = loop.now
-    guard head.isSuccess else { return skip(part.count) }
+    guard head.isSuccess else { return unsafe skip(part) }
     if let rangeEnd, part.count > rangeEnd - received { return refuse(.doesNotFit) }
     guard part.count <= maxBytes - received else { return refuse(.grewTooLong) }
     do throws(SystemFailure) { try unsafe body.append(part) } catch { return refuse(.noRoom(error)) }
@@ -157,8 +159,9 @@ final class Exchange {
     return true
   }
 
-  private func skip(_ count: Int) -> Bool {
-    skipped += count
+  private func skip(_ part: UnsafeRawBufferPointer) -> Bool {
+    if request.signature != nil { unsafe refusal += part.prefix(ServiceRefusal.mostBytes - refusal.count) }
+    skipped += part.count
     return skipped <= Self.mostSkipped || refuse(.skippedEnough)
   }
 

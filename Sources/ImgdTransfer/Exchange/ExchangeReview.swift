@@ -75,6 +75,7 @@ struct ExchangeReview {
   }
 
   private func verdictOnStatus(isConditional: Bool) -> ExchangeVerdict {
+    if let place = request.signature?.place.moved(by: head) { return .moved(to: place) }
     switch head.status {
     case 301, 302, 303, 307, 308:
       guard let location = head.location, !location.isEmpty else { break }
@@ -84,10 +85,18 @@ struct ExchangeReview {
     case 416 where exchange.partial != nil: return .notContinued
     default: break
     }
-    var failure = TransferFailure.answer(head.head, of: host)
+    var failure = refusal
     failure.retryAfter = RetryAfter.delay(head.first("retry-after"))
     failure.isTransient = TransferFailure.isTransient(status: head.status)
     return .failed(failure)
+  }
+
+  /// The failure of an answer with another status than was hoped for.
+  var refusal: TransferFailure {
+    let remark = request.signature.map { signature in
+      ServiceRefusal(head: head, body: exchange.refusal, signedAt: signature.seconds).remark
+    }
+    return TransferFailure.answer(head.head, of: host, remark: remark ?? "")
   }
 
   private var truncated: TransferFailure {
@@ -175,6 +184,8 @@ enum ExchangeVerdict {
   /// 304: the condition of the order still holds.
   case confirmed
   case redirected(to: String)
+  /// A bucket is in another region than the request was signed for.
+  case moved(to: BucketPlace)
   /// The body is not encoded as its head says, or in an unknown way.
   case undecodable
   /// A kept connection leads to a refused address; a new one may lead to another.
@@ -188,7 +199,7 @@ enum ExchangeVerdict {
   var leavesPartial: Bool {
     switch self {
     case .keptConnectionRefused, .needsAddress, .failed: true
-    case .received, .confirmed, .redirected, .undecodable, .notContinued: false
+    case .received, .confirmed, .redirected, .moved, .undecodable, .notContinued: false
     }
   }
 }

@@ -5,6 +5,8 @@ extension Exchange {
   /// Sets the options of the curl handle that are this exchange's own; curl's callbacks then call it.
   func configure() {
     easy.set(CURLOPT_URL, request.url.text)
+    // All URLs are read before: in a bucket, dots are parts of names.
+    easy.set(CURLOPT_PATH_AS_IS, 1)
     easy.set(CURLOPT_HTTPHEADER, lines: request.headerLines)
     easy.set(CURLOPT_RESOLVE, lines: request.addressLines)
     easy.set(CURLOPT_CONNECTTIMEOUT_MS, max(Int(request.connectTimeout.milliseconds), 1))
@@ -133,6 +135,8 @@ final class ExchangeRequest {
   var decodes = true
   var avoidsKeptConnections = false
   var resuming: [HeaderField] = []
+  /// How the request is signed, if its URL is that of an object in a bucket.
+  var signature: SignedRequest?
 
   init(url: TransferURL, headers: [HeaderField], settings: TransferSettings) throws(TransferFailure) {
     self.url = url

@@ -16,17 +16,34 @@ struct TransferURL: Equatable, Sendable {
   /// Host and port, which connections are made to.
   var origin: String { "\(host):\(port)" }
 
-  /// Reads the URL of an order; one with a user or password is refused.
-  init(_ text: String) throws(TransferFailure) { try self.init(text, from: nil) }
+  /// All that follows host and port; never empty.
+  var target: Substring {
+    let authority = text.utf8.dropFirst(isEncrypted ? 8 : 7)
+    return Substring(authority[(authority.firstIndex(of: UInt8(ascii: "/")) ?? authority.endIndex)...])
+  }
+
+  /// What follows the first question mark; nil where there is none.
+  var query: Substring? {
+    let target = target
+    return target.firstIndex(of: "?").map { target[target.index(after: $0)...] }
+  }
+
+  /// The value of the field `Host`: the scheme's own port is left out.
+  var hostField: String { port == (isEncrypted ? "443" : "80") ? host : origin }
+
+  /// Reads the URL of an order; one with a user or password is refused. The path is normalised unless it is `kept`.
+  init(_ text: String, keepingPath kept: Bool = false) throws(TransferFailure) {
+    try self.init(text, from: nil, flags: kept ? CURLU_PATH_AS_IS : 0)
+  }
 
   /// The target of a redirect; a user or password in it is dropped.
   func following(_ location: String) throws(TransferFailure) -> TransferURL { try TransferURL(location, from: self) }
 
-  private init(_ text: String, from base: TransferURL?) throws(TransferFailure) {
+  private init(_ text: String, from base: TransferURL?, flags: CInt = 0) throws(TransferFailure) {
     // curl would read only up to a zero byte.
     guard !text.utf8.contains(0), let parts = URLParts() else { throw Self.unreadable(base) }
     if let base { parts.set(CURLUPART_URL, base.text, flags: 0) }
-    let flags = CURLU_NON_SUPPORT_SCHEME | (base == nil ? CURLU_DISALLOW_USER : CURLU_URLENCODE)
+    let flags = flags | CURLU_NON_SUPPORT_SCHEME | (base == nil ? CURLU_DISALLOW_USER : CURLU_URLENCODE)
     guard parts.set(CURLUPART_URL, text, flags: flags), let scheme = parts[CURLUPART_SCHEME] else {
       throw Self.unreadable(base)
     }

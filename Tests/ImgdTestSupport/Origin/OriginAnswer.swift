@@ -17,7 +17,7 @@ package struct OriginAnswer: Sendable {
 
   package let steps: @Sendable (OriginRequest) -> [Step]
 
-  init(_ steps: @escaping @Sendable (OriginRequest) -> [Step]) {
+  package init(_ steps: @escaping @Sendable (OriginRequest) -> [Step]) {
     self.steps = steps
   }
 

@@ -1,0 +1,59 @@
+/// The percent-encoding of URLs (RFC 3986, section 2), where each text has one spelling.
+package enum PercentEncoding {
+  /// The text in the spelling in which only letters, digits and `-._~` stand for themselves, and slashes if they are
+  /// `kept`. What is encoded already is not encoded twice; a percent sign without two digits stands for itself.
+  package static func oneSpelling(of text: some StringProtocol, keepingSlashes kept: Bool = false) -> String {
+    var spelling: [UInt8] = []
+    var rest = Substring(text).utf8
+    spelling.reserveCapacity(rest.count)
+    while let byte = popByte(&rest) {
+      if isUnreserved(byte) || kept && byte == UInt8(ascii: "/") {
+        spelling.append(byte)
+      } else {
+        spelling += [UInt8(ascii: "%"), digit(byte >> 4), digit(byte & 15)]
+      }
+    }
+    return String(decoding: spelling, as: UTF8.self)
+  }
+
+  /// The offset of the first percent sign that begins no escape; nil where there is none.
+  package static func firstBareSign(in text: some StringProtocol) -> Int? {
+    var rest = Substring(text).utf8
+    var offset = 0
+    while let byte = rest.first {
+      let isEscape = escaped(rest) != nil
+      if byte == UInt8(ascii: "%"), !isEscape { return offset }
+      rest = rest.dropFirst(isEscape ? 3 : 1)
+      offset += isEscape ? 3 : 1
+    }
+    return nil
+  }
+
+  private static func popByte(_ rest: inout Substring.UTF8View) -> UInt8? {
+    guard let byte = rest.first else { return nil }
+    let escaped = escaped(rest)
+    rest = rest.dropFirst(escaped == nil ? 1 : 3)
+    return escaped ?? byte
+  }
+
+  /// The byte that an escape at the beginning stands for.
+  private static func escaped(_ text: Substring.UTF8View) -> UInt8? {
+    guard text.first == UInt8(ascii: "%") else { return nil }
+    let digits = text.dropFirst().prefix(2).compactMap(value)
+    return digits.count == 2 ? digits[0] << 4 | digits[1] : nil
+  }
+
+  private static func value(_ digit: UInt8) -> UInt8? {
+    if let value = decimalValue(digit) { return UInt8(value) }
+    let letter = digit | 0x20
+    return letter &- UInt8(ascii: "a") < 6 ? letter - UInt8(ascii: "a") + 10 : nil
+  }
+
+  private static func digit(_ value: UInt8) -> UInt8 {
+    value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10
+  }
+
+  private static func isUnreserved(_ byte: UInt8) -> Bool {
+    (byte | 0x20) &- UInt8(ascii: "a") < 26 || decimalValue(byte) != nil || "-._~".utf8.contains(byte)
+  }
+}
