@@ -31,7 +31,7 @@ struct CoreParts {
     desk = ReplyDesk(loop: loop)
     hub = EventHub(turns: turns)
     pictures = PictureTiers(disk: disk, hub: hub, turns: turns, loop: loop, settings: settings)
-    downloader = Downloader(transfers: transfers, purges: pictures.purges, loop: loop, settings: settings.downloads)
+    downloader = Downloader(transfers: transfers, purges: pictures.purges, loop: loop, settings: settings)
     fleetPurges = FleetPurges(edge, disk: disk, turns: turns, loop: loop, settings: settings.fleet)
     fleet = FleetTier(
       edge, history: fleetPurges.history, pictures: pictures, downloader: downloader, turns: turns, loop: loop,

@@ -64,6 +64,7 @@ struct PictureLine {
     var line = JSONWriter(room: 192)
     line.path(path)
     if picture.isStale { line.field("stale", true) }
+    if picture.isOffline { line.field("offline", true) }
     switch content {
     case .none: break
     case .inline:
@@ -106,6 +107,7 @@ struct ShownPicture {
   let freshFor: Int
   var isCoalesced = false
   var isStale = false
+  var isOffline = false
   var finalURL: String?
   var placeholder: Placeholder?
   var pixels = PixelNotes(layout: .rgba, delays: [])
@@ -128,6 +130,7 @@ struct ShownPicture {
     if image.isPixels { pixels = PixelNotes(packed: image.description) }
     isCoalesced = delivered.isCoalesced
     isStale = delivered.isStale
+    isOffline = delivered.isOffline
     finalURL = delivered.finalURL
     if source == .memory, !isCoalesced, image.isOf(url) { prepared = image.replyPieces }
   }

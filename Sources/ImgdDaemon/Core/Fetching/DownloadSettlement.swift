@@ -26,6 +26,7 @@ final class DownloadSettlement: FetchPart {
   {
     defer { fleet.giveUp(download) }
     download.check(against: pictures.purges)
+    if case .failed(let failure) = outcome, downloader.isInterruption(failure, of: download) { return .interrupted }
     if outcome.isOfHost { pictures.answers.unknownNames.forget(download.mergeKey.key) }
     return switch (outcome, content) {
     case (.received(let result), .success(let picture)): .ended(received(result, picture, download))

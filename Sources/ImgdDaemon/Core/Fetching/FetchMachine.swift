@@ -22,6 +22,7 @@
 //   settled   an outcome       end; findForm, where it comes without bytes
 //             a redirect       as begun, for its target
 //             a failure        give, where a stale answer may stand in for it
+//             interrupted      download; as begun, where something stored was to be confirmed
 //
 // `CacheDecision` says whether something is of use. The machine touches no cache, no connection and no clock:
 // `FetchPipeline` carries out the steps, and reports what came of them.
@@ -72,6 +73,8 @@ struct FetchMachine {
     let rules: FreshnessRules
     let mostRedirects: Int
     let isPurged: (CachedImage) -> Bool
+    /// Whether no route leads to the host of a URL.
+    let isOffline: (CanonicalURL) -> Bool
   }
 
   private(set) var route: FetchRoute
@@ -87,6 +90,8 @@ struct FetchMachine {
   private(set) var fallback: DeliveredImage?
   /// The stale answer without a picture that stands in if the origin fails.
   private var fallbackAnswer: CachedImage?
+  /// Whether the network has gone while its download ran.
+  private(set) var wasInterrupted = false
   /// Whether it may still try to have other hosts wait for its download.
   private var mayClaim = true
   private let uid: UInt32
@@ -132,7 +137,7 @@ struct FetchMachine {
 
   private mutating func judge(_ found: DeliveredImage?, _ circumstances: Circumstances) -> Step {
     let state = found?.image.state(at: circumstances.now)
-    switch (mode.decision(on: state, rules: circumstances.rules), found) {
+    switch (decision(on: state, circumstances), found) {
     case (.use, let found?), (.useStale, let found?): return .show(found, confirmsLater: false)
     case (.useStaleAndRefresh, let found?): return .show(found, confirmsLater: true)
     case (.refuse, _):
@@ -145,6 +150,13 @@ struct FetchMachine {
     default: return confirm(nil, from: nil)
     }
   }
+
+  private func decision(on stored: StoredState?, _ circumstances: Circumstances) -> CacheDecision {
+    mode.decision(on: stored, rules: circumstances.rules, isOffline: stored != nil && isOffline(circumstances))
+  }
+
+  /// Whether no route leads to the host of its present hop.
+  private func isOffline(_ circumstances: Circumstances) -> Bool { circumstances.isOffline(route.url) }
 
   /// The origin has to be asked, unless it is known what it would say.
   private mutating func confirm(_ image: CachedImage?, from source: DeliveredImage.Source?) -> Step {
@@ -161,9 +173,10 @@ struct FetchMachine {
     case .unknownName(let failure)?: return .end(.failure(failure))
     case .answer(let answer)?:
       let state = answer.state(at: circumstances.now)
-      switch mode.decision(on: state, rules: circumstances.rules) {
+      let isAway = answer.redirect != nil && isOffline(circumstances)
+      switch mode.decision(on: state, rules: circumstances.rules, isOffline: isAway) {
       case .use: return .give(answer, confirmsLater: false)
-      // A client that accepts pictures of any age does not want old failures.
+      // A client that accepts pictures of any age does not want old failures; nor does one without a network.
       case .useStale where answer.redirect != nil: return .give(answer, confirmsLater: false)
       case .useStaleAndRefresh: return .give(answer, confirmsLater: true)
       case .confirm(mayFallBack: true): fallbackAnswer = answer
@@ -220,7 +233,7 @@ struct FetchMachine {
 
   /// Uses a picture of the fleet, or has it confirmed.
   private mutating func judge(_ found: FleetFound, _ circumstances: Circumstances) -> Step {
-    switch decision(on: found.image.state(at: circumstances.now), circumstances.rules) {
+    switch decision(onShared: found.image.state(at: circumstances.now), circumstances) {
     case .use, .useStale: return .showOfFleet(found, confirmsLater: false)
     case .useStaleAndRefresh: return .showOfFleet(found, confirmsLater: true)
     case .confirm(let mayFallBack):
@@ -236,8 +249,8 @@ struct FetchMachine {
   }
 
   /// A fetch that has a stale picture confirmed also takes one that needs no confirmation.
-  private func decision(on stored: StoredState, _ rules: FreshnessRules) -> CacheDecision {
-    guard isRefresh else { return mode.decision(on: stored, rules: rules) }
+  private func decision(onShared stored: StoredState, _ circumstances: Circumstances) -> CacheDecision {
+    guard isRefresh else { return decision(on: stored, circumstances) }
     return stored.isUsable ? .use : .confirm(mayFallBack: false)
   }
 
@@ -260,7 +273,17 @@ struct FetchMachine {
     case .ended(.image(let confirmed)) where !confirmed.image.hasBody && !isRefresh: .findForm(of: confirmed)
     case .ended(let outcome): .end(outcome)
     case .redirected(let redirect): follow(redirect, circumstances)
+    case .interrupted: goOnAfterInterruption(circumstances)
     }
+  }
+
+  private mutating func goOnAfterInterruption(_ circumstances: Circumstances) -> Step {
+    // Nobody waits for what the daemon itself has had confirmed.
+    guard !isRefresh else { return .end(.failure(.offline(route.url.host))) }
+    wasInterrupted = true
+    guard offered != nil else { return .download(under: nil) }
+    forgetStored()
+    return begin(circumstances)
   }
 }
 

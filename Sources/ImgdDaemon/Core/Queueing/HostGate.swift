@@ -1,7 +1,8 @@
 // Lets claims into the common queue, as far as their hosts have places.
 //
-// The limits: never more than `mostPerHost` from one host, none from a host that has asked to be left alone, and in all
-// as many as `Places` admits. A host whose running downloads are all slow gets more only when nothing else may start.
+// The limits: never more than `mostPerHost` from one host, none from a host that has asked to be left alone or that no
+// route leads to, and in all as many as `Places` admits. A host whose running downloads are all slow gets more only when
+// nothing else may start.
 //
 // A host whose places are taken must not be looked at again and again, however much waits for it. So each host has
 // lines of its own, one for each user and priority, and offers only the head of each in the common queue, and only
@@ -17,8 +18,11 @@ final class HostGate {
 
   var mostPerHost: Int
   var places: Places
+  var reach = Reach()
   private var queue = FairQueue(to: .connection)
   private var hosts: [String: HostQueue] = [:]
+  /// The same in the order in which they came.
+  private var inOrder = Roll<HostQueue>()
   /// The hosts that have asked to be left alone, by the end of that time.
   private var held = KeyedHeap<String>()
   /// The hosts that let others go first, in the order in which they get a place all the same.
@@ -38,8 +42,10 @@ final class HostGate {
   /// The host of that name, which is kept until it is dropped.
   func host(named name: String) -> HostQueue {
     if let host = hosts[name] { return host }
-    let host = HostQueue(name: name)
+    let host = HostQueue(name: name, number: inOrder.newest + 1)
+    host.isWithheld = !reach.includes(name)
     hosts[name] = host
+    inOrder.add(host, numbered: host.number)
     return host
   }
 
@@ -141,12 +147,27 @@ final class HostGate {
     refresh(host)
   }
 
-  func refreshAll() { for host in hosts.values { refreshOffers(of: host) } }
+  func refreshAll() { for host in hosts.values { review(host) } }
+
+  /// Withholds some of the hosts after a number, or offers them again, as `reach` now is; returns the number of the last
+  /// one, or nil where there are no more.
+  func review(after number: UInt64, most: Int) -> UInt64? {
+    let part = inOrder.part(after: number, most: most)
+    for host in part.members { review(host) }
+    return part.end
+  }
+
+  private func review(_ host: HostQueue) {
+    host.isWithheld = !reach.includes(host.name)
+    refreshOffers(of: host)
+  }
 
   /// Offers what may start at a host after a change there, and drops the host if it is unused.
   func refresh(_ host: HostQueue) {
     refreshOffers(of: host)
-    if host.isUnused { hosts[host.name] = nil }
+    guard host.isUnused else { return }
+    hosts[host.name] = nil
+    inOrder.remove(host.number)
   }
 
   private func hasPlace(_ host: HostQueue) -> Bool { !host.yields && host.hasPlace(atMost: mostPerHost) }
@@ -166,6 +187,8 @@ final class HostGate {
 /// What waits for one host, and how much is under way there.
 final class HostQueue {
   let name: String
+  /// Hosts are numbered as they come.
+  let number: UInt64
   /// How much waits, and how much runs.
   var queued = 0
   var active = 0
@@ -175,18 +198,25 @@ final class HostQueue {
   var yields = false
   /// The host has asked to be left alone until then.
   var heldUntil: Instant?
+  /// No route leads there.
+  var isWithheld = false
   /// Whether it answers again after that time is still to be seen: until then, one at a time.
   var isOnProbation = false
   /// The lines of what waits. A line remembers whose turn it was, and stays as long as anything waits or runs.
   /// Each is known by its user and its priority.
   private(set) var lines: [UInt64: HostLine] = [:]
 
-  init(name: String) { self.name = name }
+  init(name: String, number: UInt64) {
+    self.name = name
+    self.number = number
+  }
 
   var isUnused: Bool { queued == 0 && active == 0 && heldUntil == nil }
 
   /// Whether one more may run beside those that run already.
-  func hasPlace(atMost limit: Int) -> Bool { heldUntil == nil && active < (isOnProbation ? 1 : limit) }
+  func hasPlace(atMost limit: Int) -> Bool {
+    heldUntil == nil && !isWithheld && active < (isOnProbation ? 1 : limit)
+  }
 
   func line(for claim: Claim) -> HostLine {
     let name = UInt64(claim.claimant.uid) << 2 | UInt64(claim.priority.rank)
