@@ -51,6 +51,7 @@ private struct Route {
   private static let destination: UInt16 = 1
   private static let device: UInt16 = 4
   private static let nextHops: UInt16 = 9
+  private static let nextHopObject: UInt16 = 30
 
   let leadsOut: Bool
 
@@ -66,17 +67,20 @@ private struct Route {
       leadsOut = false
       return
     }
-    var hop = NextHop(device: nil, flags: flags)
-    var (hasLiveHop, isNear) = (false, false)
+    var hops: [NextHop] = []
+    var (isNear, namesObject) = (false, false)
     for (kind, value) in Attributes(rest: message.dropFirst(Self.headerLength)) {
       switch kind {
       case Self.destination: isNear = Self.isNear(value, length: length)
-      case Self.device where value.count >= 4: hop.device = value.number(at: 0, as: Int32.self)
-      case Self.nextHops: hasLiveHop = hasLiveHop || NextHop.list(value).contains(where: \.leadsOut)
+      case Self.device where value.count >= 4:
+        hops.append(NextHop(device: value.number(at: 0, as: Int32.self), flags: flags))
+      case Self.nextHops: hops += NextHop.list(value)
+      case Self.nextHopObject: namesObject = true
       default: break
       }
     }
-    leadsOut = !isNear && (hasLiveHop || hop.leadsOut)
+    // `net.ipv4.nexthop_compat_mode=0` has routes name objects without their devices: these are taken to be alive.
+    leadsOut = !isNear && (hops.contains(where: \.leadsOut) || hops.isEmpty && namesObject)
   }
 
   /// Whether an address with so many bits that count is of this machine or of a link: 127/8, 169.254/16, ::1, fe80::/10.
@@ -94,10 +98,10 @@ private struct NextHop {
   /// The link is down, or has no carrier.
   private static let dead: UInt32 = 1 | 16
 
-  var device: Int32?
+  let device: Int32
   let flags: UInt32
 
-  var leadsOut: Bool { device.map { $0 != Self.loopback } == true && flags & Self.dead == 0 }
+  var leadsOut: Bool { device != Self.loopback && flags & Self.dead == 0 }
 
   static func list(_ bytes: ArraySlice<UInt8>) -> [NextHop] {
     var hops: [NextHop] = []

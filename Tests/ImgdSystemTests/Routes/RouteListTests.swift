@@ -27,7 +27,8 @@ struct RouteListTests {
   /// A route to a network; without a length of its own, to the whole of the destination.
   private static func route(
     to destination: [UInt8]? = lan, length: UInt8? = nil, device: UInt32? = 2, type: UInt8 = 1,
-    table: UInt8 = 254, flags: UInt32 = 0, family: UInt8? = nil, hops: [UInt8]? = nil
+    table: UInt8 = 254, flags: UInt32 = 0, family: UInt8? = nil, hops: [UInt8]? = nil,
+    object: UInt32? = nil
   ) -> [UInt8] {
     let own = UInt8(destination?.count == 16 ? AF_INET6 : AF_INET)
     let length = length ?? UInt8(8 * (destination?.count ?? 0))
@@ -35,7 +36,7 @@ struct RouteListTests {
       24,
       [family ?? own, length, 0, 0, table, 2, 0, type] + word(flags)
         + (destination.map { attribute(1, $0) } ?? []) + (device.map { attribute(4, word($0)) } ?? [])
-        + (hops.map { attribute(9, $0) } ?? []))
+        + (hops.map { attribute(9, $0) } ?? []) + (object.map { attribute(30, word($0)) } ?? []))
   }
 
   private static func hop(device: UInt32, flags: UInt8 = 0) -> [UInt8] {
@@ -59,6 +60,7 @@ struct RouteListTests {
       route(to: [0, 0, 0, 0], length: 0, device: 7),
       route(to: [169, 0, 0, 0], length: 8),
       route(to: nil, device: nil, hops: hop(device: 3, flags: 1) + hop(device: 4)),
+      route(to: nil, device: nil, object: 7),
     ])
   func leadingOut(route: [UInt8]) { #expect(leadsOut(route)) }
 
@@ -71,6 +73,7 @@ struct RouteListTests {
       route(type: 7), route(type: 6), route(type: 2), route(table: 255),
       route(flags: 1), route(flags: 16), route(flags: 0x200),
       route(to: nil, device: nil, hops: hop(device: 3, flags: 16) + hop(device: 1)),
+      route(device: nil, hops: hop(device: 3, flags: 1), object: 7), route(flags: 16, object: 7),
       route(family: 28), [],
     ])
   func near(route: [UInt8]) { #expect(!leadsOut(route)) }

@@ -10,6 +10,9 @@ struct RouteMonitorTests {
     let clock = LoopClock.manual()
     let loop: EventLoop
     var isOnline: Bool? = true
+    /// Whether looks are left without an answer.
+    var isHeld = false
+    private var answers: [(Bool?) -> Void] = []
     private(set) var looks = 0
     private(set) var told: [Bool] = []
     private let rope: CInt
@@ -23,10 +26,10 @@ struct RouteMonitorTests {
       guard socketpair(AF_UNIX, kind, 0, &ends) == 0 else { throw SystemFailure("socketpair") }
       rope = ends[0]
       monitor = try RouteMonitor(
-        FileDescriptor(owning: ends[1]), on: loop, isOnline: isOnline,
-        look: { [unowned self] in
+        FileDescriptor(owning: ends[1]), on: loop, isOffline: !isOnline,
+        look: { [unowned self] answer in
           looks += 1
-          return self.isOnline
+          if isHeld { answers.append(answer) } else { answer(self.isOnline) }
         }, onChange: { [unowned self] in told.append($0) })
     }
 
@@ -35,6 +38,13 @@ struct RouteMonitorTests {
     func ring() {
       _ = send(rope, "x", 1, 0)
       loop.settle()
+    }
+
+    /// Answers the looks that were held.
+    func release() {
+      isHeld = false
+      for answer in answers { answer(isOnline) }
+      answers = []
     }
 
     func pass(_ time: Duration) {
@@ -94,6 +104,24 @@ struct RouteMonitorTests {
     #expect(scene.monitor?.isOffline == false)
   }
 
+  @Test("while a look waits there is no other, and what rings meanwhile is looked at afterwards")
+  func slowLook() throws {
+    let scene = try Scene()
+    scene.isHeld = true
+    scene.ring()
+    for _ in 0..<10 {
+      scene.ring()
+      scene.pass(RouteMonitor.pause)
+    }
+    #expect(scene.looks == 1)
+    scene.release()
+    #expect(scene.told.isEmpty)
+    scene.isOnline = false
+    scene.pass(RouteMonitor.pause)
+    #expect(scene.looks == 2)
+    #expect(scene.told == [true])
+  }
+
   @Test("a look that fails changes nothing")
   func failure() throws {
     let scene = try Scene(isOnline: false)
@@ -121,8 +149,8 @@ struct KernelRouteTests {
   private static func states(in network: PrivateNetwork, settingLinkUp up: Bool) throws -> [Bool] {
     try network.inside {
       let loop = try EventLoop()
-      let monitor = try RouteMonitor(on: loop) { _ in }
-      let before = monitor.isOffline
+      let before = try !RouteMonitor.findsWayOut()
+      let monitor = try RouteMonitor(on: loop, isOffline: before) { _ in }
       try network.setLink(up: up)
       let alarm = loop.schedule(after: .seconds(10)) {}
       while monitor.isOffline == before, loop.now < alarm.deadline { loop.tick(waiting: true) }
@@ -130,12 +158,22 @@ struct KernelRouteTests {
     }
   }
 
+  @Test("a monitor looks once without a ring, in case something has changed before it was there")
+  func firstLook() throws {
+    let network = try PrivateNetwork()
+    let isOffline = try network.inside {
+      let loop = try EventLoop()
+      let monitor = try RouteMonitor(on: loop, isOffline: false) { _ in }
+      let alarm = loop.schedule(after: .seconds(10)) {}
+      while !monitor.isOffline, loop.now < alarm.deadline { loop.tick(waiting: true) }
+      return monitor.isOffline
+    }
+    #expect(isOffline)
+  }
+
   @Test("a network with nothing but a loopback is offline")
   func loopback() throws {
     let network = try PrivateNetwork()
-    let isOffline = try network.inside {
-      try RouteMonitor(on: try EventLoop()) { _ in }.isOffline
-    }
-    #expect(isOffline)
+    #expect(try network.inside { try RouteMonitor.findsWayOut() } == false)
   }
 }
