@@ -54,6 +54,8 @@ let package = Package(
     .systemLibrary(
       name: "CVips", pkgConfig: "gobject-2.0", providers: [.apt(["libvips-dev"])]),
     .systemLibrary(
+      name: "CRsvg", pkgConfig: "cairo", providers: [.apt(["librsvg2-dev"])]),
+    .systemLibrary(
       name: "CSeccomp", pkgConfig: "libseccomp", providers: [.apt(["libseccomp-dev"])]),
     .target(name: "CHiredis", linkerSettings: [.linkedLibrary("hiredis")]),
     .target(name: "CMicrohttpd", linkerSettings: [.linkedLibrary("microhttpd")]),
@@ -100,7 +102,7 @@ let package = Package(
     .target(
       name: "ImgdDecoder",
       dependencies: [
-        "CLinux", "CVips", "CSeccomp", "CJPEG", "ImgdDecode", "ImgdPicture", "ImgdSystem",
+        "CLinux", "CVips", "CRsvg", "CSeccomp", "CJPEG", "ImgdDecode", "ImgdPicture", "ImgdSystem",
       ],
       swiftSettings: strict),
 

@@ -187,6 +187,12 @@ void linux_name_thread(const char *name) { prctl(PR_SET_NAME, name); }
 void linux_trim_heap(void) { malloc_trim(0); }
 void linux_merge_freed(void) { mallopt(M_MXFAST, 0); }
 
+void linux_keep_freed(size_t most) {
+  mallopt(M_TRIM_THRESHOLD, (int)most);
+  // It would be 128 KiB from then on, and each larger piece would come from the kernel and go back there.
+  mallopt(M_MMAP_THRESHOLD, (int)most);
+}
+
 int linux_set_nonblocking(int fd) {
   int flags = fcntl(fd, F_GETFL);
   return flags < 0 ? -1 : fcntl(fd, F_SETFL, flags | O_NONBLOCK);

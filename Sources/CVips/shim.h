@@ -5,6 +5,8 @@
 
 #include <vips/vips.h>
 #include <vips/vector.h>
+#include <stdint.h>
+#include <string.h>
 
 // The loader is named, never found: none but the one for the format that was recognised sees the bytes.
 // They have to last as long as the image.
@@ -34,6 +36,22 @@ static inline VipsImage *cvips_load_small(
   vips_area_unref(VIPS_AREA(blob));
   return failed ? NULL : image;
 }
+
+// RGBA in memory, all of it 0, for others to write into.
+static inline VipsImage *cvips_blank(int width, int height) {
+  VipsImage *image = vips_image_new_memory();
+  vips_image_init_fields(
+      image, width, height, 4, VIPS_FORMAT_UCHAR, VIPS_CODING_NONE, VIPS_INTERPRETATION_sRGB, 1, 1);
+  if (vips_image_write_prepare(image)) {
+    g_object_unref(image);
+    return NULL;
+  }
+  memset(VIPS_IMAGE_ADDR(image, 0, 0), 0, VIPS_IMAGE_SIZEOF_IMAGE(image));
+  return image;
+}
+
+// Those of a picture in memory, row after row without a gap.
+static inline uint8_t *cvips_pixels(VipsImage *image) { return VIPS_IMAGE_ADDR(image, 0, 0); }
 
 // Computes all pixels, and keeps none.
 static inline int cvips_read(VipsImage *in) {

@@ -31,7 +31,7 @@ struct EvictionOrder {
   @inline(__always) mutating func touch(_ place: Int) { chain.moveToFront(place) }
 
   /// Has the processor fetch what moving places will need: their links, and in a second step those of their neighbours.
-  func prefetch(_ places: [Int], neighbours: Bool) { chain.prefetch(places, neighbours: neighbours) }
+  func prefetch(_ places: Span<Int32>, neighbours: Bool) { chain.prefetch(places, neighbours: neighbours) }
 
   mutating func remove(_ place: Int) {
     chain.remove(place)
@@ -109,11 +109,12 @@ struct PlaceChain {
     first = place
   }
 
-  func prefetch(_ places: [Int], neighbours: Bool) {
+  func prefetch(_ places: Span<Int32>, neighbours: Bool) {
     // Nothing is read at the addresses, which may be any.
     unsafe links.withUnsafeBufferPointer { links in
       guard let start = links.baseAddress else { return }
-      for place in places {
+      for index in places.indices {
+        let place = Int(places[index])
         guard neighbours else {
           unsafe linux_prefetch(start + place)
           continue
@@ -170,15 +171,24 @@ struct PlaceTable {
   @inline(__always) func place(_ tag: UInt32, where matches: (Int) -> Bool) -> Int? {
     // Places are asked for one by one, so that no table is held while `matches` runs: that saves reference counting.
     let part = Self.part(of: tag)
-    var index = tables[part].home(tag)
-    while let (place, next) = tables[part].place(tag, from: index) {
+    var index = tables.span[part].home(tag)
+    while let (place, next) = tables.span[part].place(tag, from: index) {
       if matches(place) { return place }
       index = next
     }
     return nil
   }
 
-  func prefetch(_ tag: UInt32) { tables[Self.part(of: tag)].prefetch(tag) }
+  /// Where the look for a tag begins, to be fetched by the processor and not to be read.
+  @unsafe @inline(__always) func address(_ tag: UInt32) -> UnsafeRawPointer? {
+    unsafe tables.span[Self.part(of: tag)].address(tag)
+  }
+
+  /// The place in the first cell under a tag, which is the one that is looked for unless two keys have the same tag.
+  @inline(__always) func likelyPlace(_ tag: UInt32) -> Int? {
+    let part = Self.part(of: tag)
+    return tables.span[part].place(tag, from: tables.span[part].home(tag))?.place
+  }
 
   mutating func insert(_ tag: UInt32, _ place: Int) { tables[Self.part(of: tag)].insert(tag, place) }
 
@@ -204,19 +214,17 @@ private struct Part {
 
   /// The next place under a tag, from a cell on, and the cell to go on from.
   @inline(__always) func place(_ tag: UInt32, from start: Int) -> (place: Int, next: Int)? {
+    let cells = cells.span
     var index = start
-    while cells[index].content != 0 {
-      if cells[index].tag == tag { return (Int(cells[index].content) - 1, next(index)) }
+    while case let cell = cells[index], cell.content != 0 {
+      if cell.tag == tag { return (Int(cell.content) - 1, next(index)) }
       index = next(index)
     }
     return nil
   }
 
-  func prefetch(_ tag: UInt32) {
-    // A cell is never outside, and nothing is read there.
-    unsafe cells.withUnsafeBufferPointer { cells in
-      if let start = cells.baseAddress { unsafe linux_prefetch(start + home(tag)) }
-    }
+  @unsafe @inline(__always) func address(_ tag: UInt32) -> UnsafeRawPointer? {
+    unsafe cells.span.withUnsafeBufferPointer { unsafe UnsafeRawPointer($0.baseAddress.map { unsafe $0 + home(tag) }) }
   }
 
   mutating func insert(_ tag: UInt32, _ place: Int) {

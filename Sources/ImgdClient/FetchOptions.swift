@@ -42,7 +42,7 @@ public struct FetchOptions: Hashable, Sendable {
   public enum Format: String, CaseIterable, Sendable {
     case original, jpeg, png, webp, avif, gif, tiff, jxl
     /// Formats that are never written: in a list they stand for pictures that come in them.
-    case heic, bmp, jp2
+    case heic, bmp, jp2, svg
   }
 
   /// The frames of an animation that another form keeps.

@@ -13,6 +13,15 @@ package struct DaemonStatistics {
   /// A number of one of the objects; zero where the daemon does not have it.
   package func number(_ object: String, _ field: String) -> Int { reply.object(object)?.number(field) ?? 0 }
 
+  /// A number by its path, such as `fleet.purges.sent`; zero where the daemon does not have it.
+  package func number(at path: String) -> Int {
+    let names = path.split(separator: ".").map { String($0) }
+    guard let field = names.last else { return 0 }
+    var part: Reply? = reply
+    for name in names.dropLast() { part = part?.object(name) }
+    return part?.number(field) ?? 0
+  }
+
   /// A text of one of the objects.
   package func text(_ object: String, _ field: String) -> String? { reply.object(object)?.text(field) }
 

@@ -78,10 +78,13 @@ package struct DecodeFailure: Error, Hashable, Sendable {
   package let cause: Cause
   /// A phrase for people.
   package let reason: String
+  /// The time that the order took longer than; the daemon's own, which no decoder sends.
+  package let limit: Duration?
 
-  package init(_ cause: Cause, _ reason: String) {
+  package init(_ cause: Cause, _ reason: String, limit: Duration? = nil) {
     self.cause = cause
     self.reason = reason
+    self.limit = limit
   }
 }
 

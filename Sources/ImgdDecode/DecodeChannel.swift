@@ -137,7 +137,7 @@ enum MessageLayout {
   /// The letters imgd.
   static let mark: UInt32 = 0x6467_6d69
   /// Incremented with every change, since a decoder may have been installed after its daemon was started.
-  static let version: UInt16 = 2
+  static let version: UInt16 = 3
   /// The most bytes of a message; longer ones are refused.
   static let longest = 1_024 + 4 * MadePicture.mostDelays
   static let longestText = 200

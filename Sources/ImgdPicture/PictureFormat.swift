@@ -1,7 +1,7 @@
 /// The picture formats that are accepted; every other kind of file is refused. An animated PNG is a `png` with more
 /// than one frame, a cursor is an `ico`: they share a reader and a media type.
 package enum PictureFormat: UInt8, Sendable, CaseIterable {
-  case jpeg, png, gif, webp, avif, heic, tiff, bmp, ico, jxl, jp2
+  case jpeg, png, gif, webp, avif, heic, tiff, bmp, ico, jxl, jp2, svg
 
   /// The name of the format in replies and settings.
   package var name: String {
@@ -17,6 +17,7 @@ package enum PictureFormat: UInt8, Sendable, CaseIterable {
     case .ico: "ico"
     case .jxl: "jxl"
     case .jp2: "jp2"
+    case .svg: "svg"
     }
   }
 
@@ -34,6 +35,7 @@ package enum PictureFormat: UInt8, Sendable, CaseIterable {
     case .ico: "image/vnd.microsoft.icon"
     case .jxl: "image/jxl"
     case .jp2: "image/jp2"
+    case .svg: "image/svg+xml"
     }
   }
 
@@ -42,6 +44,9 @@ package enum PictureFormat: UInt8, Sendable, CaseIterable {
 
   /// Whether animations are both read and written in it.
   package var isAnimatable: Bool { self == .gif || self == .webp }
+
+  /// Whether it is drawn anew at each size that is wanted, and has no pixels of its own.
+  package var isDrawn: Bool { self == .svg }
 
   /// The usual file name extension, without the dot.
   package var fileExtension: String { self == .jpeg ? "jpg" : name }

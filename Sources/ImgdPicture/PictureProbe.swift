@@ -47,7 +47,7 @@ package enum PictureProbe {
     case (0xFF4F_FF51, _): JPEG2000.measureCodestream
     case (12, 0x6A50_2020): JPEG2000.measureContainer  // "jP  "
     case (_, 0x6674_7970): HEIF.measure  // ftyp
-    default: nil
+    default: SVG.isDrawing(bytes) ? (SVG.measure as Reader) : nil
     }
   }
 }
@@ -112,13 +112,10 @@ enum ContentSniffer {
     // The last character may be cut by the limit.
     guard !start.unicodeScalars.dropLast().contains("\u{FFFD}") else { return nil }
     let markup = [
-      ("<!doctype html", "an HTML page"), ("<html", "an HTML page"), ("<svg", "an SVG drawing"), ("{", "JSON"),
-      ("[", "JSON"),
+      ("<!doctype html", "an HTML page"), ("<html", "an HTML page"), ("{", "JSON"), ("[", "JSON"),
     ]
     if let known = markup.first(where: { start.hasPrefix($0.0) }) { return known.1 }
     guard start.hasPrefix("<?xml") || start.hasPrefix("<!--") else { return "text" }
-    let tags = start.split(separator: "<")
-    if tags.contains(where: { $0.hasPrefix("svg") }) { return "an SVG drawing" }
-    return tags.contains { $0.hasPrefix("html") } ? "an HTML page" : "XML"
+    return start.split(separator: "<").contains { $0.hasPrefix("html") } ? "an HTML page" : "XML"
   }
 }

@@ -113,6 +113,7 @@ final class TransferTable {
   var partials: PartialBodies { didSet { count.partials.set(partials.bytes) } }
   private var settings: TransferSettings
   private var transfers: [UInt64: Transfer] = [:]
+  private var lastURL: TransferURL?
   private var idleHandles: [EasyHandle] = [] {
     didSet { count.idleHandles.set(idleHandles.count * Self.bytesOfHandle) }
   }
@@ -174,19 +175,25 @@ final class TransferTable {
     report(.finished(serial: transfer.order.serial, outcome))
   }
 
+  /// Reads the URL of an order. Most come one after the other from one origin.
+  func url(_ text: String) throws(TransferFailure) -> TransferURL {
+    let url = if let known = lastURL?.neighbour(text) { known } else { try TransferURL(text) }
+    lastURL = url
+    return url
+  }
+
   // MARK: Handles
 
-  func takeHandle() throws(TransferFailure) -> EasyHandle {
-    guard let handle = idleHandles.popLast() ?? EasyHandle() else {
-      throw TransferFailure(.unavailable, "out of memory")
-    }
+  func takeHandle(for settings: TransferSettings) throws(TransferFailure) -> EasyHandle {
+    while let idle = idleHandles.popLast() { if idle.suits(settings) { return idle } }
+    guard let handle = EasyHandle(settings) else { throw TransferFailure(.unavailable, "out of memory") }
     return handle
   }
 
   /// Keeps a handle for the next transfer; one that is not clean is freed, with all that it holds.
   func giveBack(_ handle: EasyHandle, isClean: Bool) {
     guard isClean, idleHandles.count < Self.mostIdleHandles / settings.engines else { return }
-    handle.reset()
+    handle.forgetExchange()
     idleHandles.append(handle)
   }
 }

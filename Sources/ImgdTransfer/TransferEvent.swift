@@ -86,6 +86,8 @@ package struct TransferFailure: Error, Sendable {
   package var address: String?
   /// The limit that was exceeded: `maxBytes`.
   package var limit: Int?
+  /// The time that was exceeded.
+  package var timeLimit: Duration?
   /// The announced size of the body, in bytes.
   package var expected: Int?
   /// The bytes that arrived.
@@ -102,6 +104,13 @@ package struct TransferFailure: Error, Sendable {
   package init(_ kind: Kind, _ message: String) {
     self.kind = kind
     self.message = message
+  }
+
+  /// The failure of a transfer that waited for too long.
+  static func timeout(_ phase: TransferPhase, of host: String, after limit: Duration) -> TransferFailure {
+    var failure = TransferFailure(.timeout(phase), phase.complaint(about: host, after: limit))
+    failure.timeLimit = limit
+    return failure
   }
 
   /// The failure of an answer whose status means that it brings no picture.

@@ -70,9 +70,11 @@ enum BoxParser {
     }
     var numbers: [WrittenNumber] = []
     for name in names {
-      guard let number = WrittenNumber(member.value[name]) else {
-        let place = JSONValue.Member("\(member.name).\(name)", member.value[name] ?? .null)
-        throw wrong(place, .text("a number"))
+      guard let value = member.value[name] else {
+        throw .field(.resize, "\"resize.\(member.name)\" has no \"\(name)\"; it takes \(wanted)")
+      }
+      guard let number = WrittenNumber(value) else {
+        throw wrong(JSONValue.Member("\(member.name).\(name)", value), .text("a number"))
       }
       numbers.append(number)
     }

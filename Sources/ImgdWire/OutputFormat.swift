@@ -2,10 +2,10 @@
 package enum OutputFormat: String, CaseIterable, Sendable {
   case original, jpeg, png, webp, avif, gif, tiff, jxl
   /// Formats that are never written: in a list they stand for pictures that come in them.
-  case heic, bmp, jp2
+  case heic, bmp, jp2, svg
 
   /// Those that may be asked for alone.
-  package static let alone = allCases.filter { ![.heic, .bmp, .jp2].contains($0) }
+  package static let alone = allCases.filter { ![.heic, .bmp, .jp2, .svg].contains($0) }
 
   /// The encoding with this name; `jpg` is one for JPEG.
   package init?(named word: String) { self.init(rawValue: word == "jpg" ? "jpeg" : word) }

@@ -52,7 +52,7 @@ package struct Fraction: Hashable, Sendable {
   }
 }
 
-/// A number as it was written: whether it has a point decides what it counts.
+/// A number as it was written: whether it has a point or an exponent decides what it counts.
 struct WrittenNumber {
   let value: Double
   let isWhole: Bool
@@ -60,7 +60,8 @@ struct WrittenNumber {
   init?(_ json: JSONValue?) {
     switch json {
     case .integer(let number): (value, isWhole) = (Double(number), true)
-    case .number(let number): (value, isWhole) = (number, false)
+    // Beyond 64 bits a whole number is one of these as well, and no fraction is as large.
+    case .number(let number): (value, isWhole) = (number, number.magnitude >= 0x1p63)
     default: return nil
     }
   }
@@ -163,7 +164,8 @@ extension PictureForm.Area {
 
   private static func wanted(_ least: Double, _ isRelative: Bool) -> String {
     guard isRelative else { return "a whole number of pixels from \(Int(least)) to \(WireLimits.side.upperBound)" }
-    return "a fraction \(least > 0 ? "above 0.0, up" : "from 0.0") to 1.0, since one of the four has a point"
+    let start = least > 0 ? "above 0.0, up" : "from 0.0"
+    return "a fraction \(start) to 1.0, since one of the four has a point or an exponent"
   }
 
   /// The four numbers as they are written.

@@ -109,6 +109,7 @@ struct StatsTests {
     let later = someStatistics.replacing(#""hits":70,"misses":30"#, with: #""hits":75,"misses":35"#)
       .replacing(#""hits":20"#, with: #""hits":21"#)
       .replacing(#""bytes_received":1000"#, with: #""bytes_received":5000"#)
+      .replacing(#""twice":4096"#, with: #""twice":4000"#)
     let interval = try #require(Interval(from: before, to: statistics(later, at: 2)))
     #expect(interval.lookups == 10 && interval.hits == 6)
     #expect(interval.hitRate == 3 && interval.missRate == 2 && interval.hitRatio == 0.6)
@@ -118,6 +119,7 @@ struct StatsTests {
     ).lines(Palette(.never, isTerminal: false, environment: [:]))
     let rows = table.map { $0.split(separator: " ").joined(separator: " ") }
     #expect(rows.contains("bytes_received 5000 +4000 2000/s 4.8K"))
+    #expect(rows.contains("thing.twice 4000 -96"))
   }
 
   @Test(arguments: 0...40)

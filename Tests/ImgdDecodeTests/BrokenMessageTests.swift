@@ -51,7 +51,7 @@ struct BrokenMessageTests {
     #expect(stage.arrival(of: good, with: [number]).picture != nil)
     // The format, then the low and the high bytes of width, height and frames.
     let changes: [(Int, UInt8)] = [
-      (17, 200), (17, 11), (18, 1), (18, 0), (21, 0x80), (22, 0), (25, 0x7F), (26, 0), (29, 0x80),
+      (17, 200), (17, 12), (18, 1), (18, 0), (21, 0x80), (22, 0), (25, 0x7F), (26, 0), (29, 0x80),
     ]
     for (place, byte) in changes {
       var bad = good

@@ -35,7 +35,7 @@ struct DamagedTests {
       "P6 1 1 255\nabc", "",
     ].map { Array($0.utf8) }
     for format in PictureFormat.allCases {
-      for file in documents + (format == .png ? [] : [png]) {
+      for file in documents.dropFirst(format == .svg ? 1 : 0) + (format == .png ? [] : [png]) {
         for rendition in Self.renditions {
           #expect(try answer(file, format, rendition).cause == .damaged)
         }

@@ -17,7 +17,7 @@ struct FormatTests {
         "jpeg image/jpeg .jpg", "png image/png .png", "gif image/gif .gif",
         "webp image/webp .webp", "avif image/avif .avif", "heic image/heic .heic",
         "tiff image/tiff .tiff", "bmp image/bmp .bmp", "ico image/vnd.microsoft.icon .ico",
-        "jxl image/jxl .jxl", "jp2 image/jp2 .jp2",
+        "jxl image/jxl .jxl", "jp2 image/jp2 .jp2", "svg image/svg+xml .svg",
       ])
   }
 

@@ -11,7 +11,25 @@ enum SamplePictures {
     var testDescription: String { name }
   }
 
-  static let all = jpegs + pngs + gifs + webps + tiffs + bitmaps + boxes + codestreams
+  static let all = jpegs + pngs + gifs + webps + tiffs + bitmaps + boxes + codestreams + drawings
+
+  private static let drawings = [
+    Sample("SVG", TestDrawing.disc, line(.svg, 16, 16)),
+    Sample(
+      "SVG with a prologue",
+      Array(
+        """
+        \u{FEFF}<?xml version="1.0" encoding="utf-8"?>
+        <!-- it's > "made" <svg> -->
+        <!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" "a>b" [
+          <!ENTITY ns "http://www.w3.org/2000/svg"> <!-- isn't ]> --> <?x ]> ' ?>
+          <!ELEMENT a (b)>
+        ]>
+        <?xml-stylesheet href="a.css"?>
+        <s:svg xmlns:s='&ns;'
+          height = "2.5in" width='10mm' s:viewBox="0 0 1 1"/>
+        """.utf8), line(.svg, 38, 240)),
+  ]
 
   private static let jpegs = [
     Sample("JPEG", TestPicture.jpeg(width: 37, height: 21), line(.jpeg, 37, 21)),

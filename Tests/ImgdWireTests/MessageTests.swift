@@ -68,7 +68,31 @@ struct MessageTests {
     ),
     (
       #"{"cmd":"fetch","url":"u","resize":{"area":{"x":0.5,"y":0,"width":2,"height":1}}}"#,
-      #""resize.area.width" was 2; it takes a fraction above 0.0, up to 1.0, since one of the four has a point"#
+      #""resize.area.width" was 2; it takes a fraction above 0.0, up to 1.0, since one of the four has a point or an exponent"#
+    ),
+    (
+      #"{"cmd":"fetch","url":"u","resize":{"area":{"x":0,"y":0,"width":9223372036854775808,"height":1}}}"#,
+      #""resize.area.width" was 9.223372036854776e+18; it takes a whole number of pixels from 1 to 65535"#
+    ),
+    (
+      #"{"cmd":"fetch","url":"u","resize":{"area":{"x":-9223372036854775809,"y":0,"width":1,"height":1}}}"#,
+      #""resize.area.x" was -9.223372036854776e+18; it takes a whole number of pixels from 0 to 65535"#
+    ),
+    (
+      #"{"cmd":"fetch","url":"u","resize":{"area":{"x":0,"y":0,"width":1e3,"height":1}}}"#,
+      #""resize.area.width" was 1000.0; it takes a fraction above 0.0, up to 1.0, since one of the four has a point or an exponent"#
+    ),
+    (
+      #"{"cmd":"fetch","url":"u","resize":{"area":{"x":0,"width":1,"height":1}}}"#,
+      #""resize.area" has no "y"; it takes an object with "x", "y", "width" and "height""#
+    ),
+    (
+      #"{"cmd":"fetch","url":"u","resize":{"width":7,"height":7,"fit":"cover","crop":{}}}"#,
+      #""resize.crop" has no "x"; it takes "centre", "attention", or an object with "x" and "y""#
+    ),
+    (
+      #"{"cmd":"fetch","url":"u","resize":{"area":{"x":null,"y":0,"width":1,"height":1}}}"#,
+      #""resize.area.x" was null; it takes a number"#
     ),
     (
       #"{"cmd":"fetch","url":"u","resize":{"width":7,"background":"red"}}"#,

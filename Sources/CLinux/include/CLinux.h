@@ -42,6 +42,8 @@ int linux_gettid(void);
 void linux_name_thread(const char *name);
 void linux_trim_heap(void);
 void linux_merge_freed(void);
+/// Has malloc keep so many freed bytes at the end of each of its heaps, and ask the kernel for larger pieces alone.
+void linux_keep_freed(size_t most);
 int linux_set_nonblocking(int fd);
 
 // Sends bytes, with one descriptor on the first of them when fd >= 0. Never waits, never raises

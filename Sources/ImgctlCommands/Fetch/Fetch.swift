@@ -58,8 +58,7 @@ struct Fetch: Verb {
   }
 
   func carryOut(in context: Context) throws(Failure) -> ExitCode {
-    let count = arguments.has("input") ? nil : arguments.operands.count
-    var plan = try output.plan(count: count, context.console)
+    var plan = try output.plan(count: URLSource.count(arguments), context.console)
     options.apply(to: &plan)
     plan.fetch.extras.receipt = arguments.text("receipt").flatMap { ReceiptID($0) }
     plan.fetch.extras.describe = arguments.has("describe")
@@ -120,8 +119,7 @@ struct Thumbnail: Verb {
   }
 
   func carryOut(in context: Context) throws(Failure) -> ExitCode {
-    let count = arguments.operands.contains("-") ? nil : arguments.operands.count
-    var plan = try output.plan(count: count, context.console)
+    var plan = try output.plan(count: URLSource.count(arguments), context.console)
     let side = arguments.number("size") ?? 256
     plan.fetch.form = PictureForm(
       box: PictureForm.Box(width: side, height: side), formats: arguments.formats, frames: .first)
@@ -152,8 +150,8 @@ struct Wait: Verb {
   }
 
   func carryOut(in context: Context) throws(Failure) -> ExitCode {
-    let count = arguments.operands.contains("-") ? nil : arguments.operands.count
-    return try FetchRun(output.plan(.wait, count: count, context.console), arguments, in: context).finish()
+    let plan = try output.plan(.wait, count: URLSource.count(arguments), context.console)
+    return try FetchRun(plan, arguments, in: context).finish()
   }
 }
 
@@ -186,7 +184,9 @@ struct Prefetch: Verb {
     plan.mostOpen = arguments.number("jobs") ?? plan.mostOpen
     plan.showsProgress = arguments.has("progress")
     plan.onAnswer = { tally.count($0) }
-    let exitCode = try FetchRun(plan, arguments, in: context).finish()
+    let run = try FetchRun(plan, arguments, in: context)
+    let exitCode = try run.finish()
+    tally.failed += run.unasked
     try context.print(context.asJSON ? tally.json : tally.text)
     return exitCode
   }
@@ -196,7 +196,7 @@ struct Prefetch: Verb {
 private struct Tally {
   private var fetched = 0
   private var present = 0
-  private var failed = 0
+  var failed = 0
   private var bytes = 0
 
   mutating func count(_ answer: Reply) {

@@ -23,6 +23,8 @@ final class FetchRun {
   private var names = PictureNames()
   private var open: [Int: FetchOrder] = [:]
   private var asked = 0
+  /// How many failed before the daemon was asked for them.
+  private(set) var unasked = 0
   private var hasAll = false
   private var outcome = ExitCode.done
   private var failure: Failure?
@@ -82,7 +84,9 @@ final class FetchRun {
     do throws(SystemFailure) {
       switch try source.next(onArrival: { [run = Unowned(self)] in run.object.askForMore() }) {
       case .url(let url, let name): ask(url, name)
-      case .refused(let sentence): complain(sentence, .badURL)
+      case .refused(let sentence):
+        unasked += 1
+        complain(sentence, .badURL)
       case .waiting: return false
       case .end:
         hasAll = true
@@ -98,6 +102,7 @@ final class FetchRun {
   private func ask(_ subject: String, _ given: String?) {
     if case .file(let path) = plan.delivery.destination, asked > 0 { return breakOff(Destination.takesOne(path, nil)) }
     if let given, let problem = plan.delivery.problem(ofName: given) {
+      unasked += 1
       return complain("\(subject): \(problem)", .failed)
     }
     var name = FileName.made("")
@@ -114,12 +119,14 @@ final class FetchRun {
 
   private func send(_ order: FetchOrder) {
     guard let request = plan.request(order, withEvents: progress.place != .nowhere || plan.showsProgress) else {
+      unasked += 1
       let code = ReplyCode.badRequest.rawValue
       return settle(order, plan.delivery.failure(order, nil, code: code, "this is no receipt", .failed))
     }
     let line = request.line(id: .integer(Int64(order.number)))
     let limit = WireLimits.standard.line
     guard line.count <= limit else {
+      unasked += 1
       let message = "its request would be longer than \(limit) bytes"
       return settle(order, plan.delivery.failure(order, nil, code: "line_too_long", message, .badURL))
     }

@@ -108,11 +108,8 @@ struct StatisticsTable {
 
   /// The change of a number, and for a counter how fast it grows.
   private func changes(_ path: String) -> [String] {
-    guard let interval, let dot = path.firstIndex(of: ".") else { return ["", ""] }
-    let object = String(path[..<dot])
-    let field = String(path[path.index(after: dot)...])
-    let change = interval.after.number(object, field) &- interval.before.number(object, field)
-    guard change != 0 else { return ["", ""] }
+    let change = interval.map { $0.after.number(at: path) &- $0.before.number(at: path) } ?? 0
+    guard let interval, change != 0 else { return ["", ""] }
     let rate = Metrics.isCounter(path) ? Quantity.rate(Double(change) / interval.seconds) + "/s" : ""
     return [change > 0 ? "+\(change)" : "\(change)", rate]
   }

@@ -114,9 +114,18 @@ package struct Freshness: Sendable, Equatable {
     status: Int, headers: HeaderList, rules: FreshnessRules = FreshnessRules(),
     terms: FreshnessTerms = FreshnessTerms(), receivedAt: Int64, delay: Duration = .zero
   ) {
+    self.init(
+      AnswerDirections(status: status, headers, now: receivedAt), rules: rules, terms: terms, receivedAt: receivedAt,
+      delay: delay)
+  }
+
+  /// Judges an answer whose header fields have been read.
+  package init(
+    _ answer: AnswerDirections, rules: FreshnessRules, terms: FreshnessTerms, receivedAt: Int64, delay: Duration
+  ) {
+    let (status, control) = (answer.status, answer.control)
     let (ttl, isScoped) = (terms.ttl, terms.isScoped)
-    let control = CacheControl(headers)
-    let dates = AnswerDates(headers, receivedAt: receivedAt)
+    let dates = AnswerDates(answer.dates, receivedAt: receivedAt)
     let explicit = dates.explicitLifetime(control, isScoped: isScoped)
     let lifetime = explicit ?? terms.silence ?? dates.guessedLifetime(rules)
     let age = dates.initialAge(delay: delay)
@@ -133,8 +142,8 @@ package struct Freshness: Sendable, Equatable {
     // A lifetime that a request sets applies to redirects on the way, too.
     let hasLifetime = explicit != nil || ttl != nil && 300..<400 ~= status
     refusal =
-      storeRefusal(status, control, isScoped: isScoped, hasLifetime: hasLifetime, varying: varyingNames(headers))
-      ?? (StoredHeaders.haveRoom(headers) ? nil : .noStore)
+      storeRefusal(status, control, isScoped: isScoped, hasLifetime: hasLifetime, varying: answer.varying)
+      ?? (answer.haveRoom ? nil : .noStore)
     needsConfirmation = control.noCache
     isImmutable = control.isImmutable
     let forbidsStale = staleUse != .unbound || needsConfirmation
@@ -156,6 +165,27 @@ package struct Freshness: Sendable, Equatable {
     self.isImmutable = isImmutable
     whileRevalidateSeconds = UInt32(clamping: staleWhileRevalidate.wholeSeconds)
     ifErrorSeconds = staleIfError.map { UInt32(clamping: $0.wholeSeconds) } ?? Self.silence
+  }
+}
+
+/// What the header fields of an answer say about its use. Any thread can read them; what follows is judged later, where
+/// the request and the rules are known.
+package struct AnswerDirections: Sendable {
+  let status: Int
+  let control: CacheControl
+  let dates: NamedDates
+  /// The names in Vary.
+  package let varying: [String]
+  /// Whether all fields that are needed later can be kept.
+  let haveRoom: Bool
+
+  /// `now` is wall time in seconds, about which dates with two digits for the year are read.
+  package init(status: Int, _ headers: HeaderList, now: Int64) {
+    self.status = status
+    control = CacheControl(headers)
+    dates = NamedDates(headers, now: now)
+    varying = varyingNames(headers)
+    haveRoom = StoredHeaders.haveRoom(headers)
   }
 }
 
@@ -184,7 +214,7 @@ package func varyingNames(_ headers: HeaderList) -> [String] {
       if let name = scanner.takeToken() { names.insert(name) }
     } while scanner.nextMember()
   }
-  return names.sorted()
+  return names.isEmpty ? [] : names.sorted()
 }
 
 /// The state of a stored answer at one moment.
@@ -225,20 +255,18 @@ package struct StoredState: Sendable, Equatable {
   package var isPromisedUnchanged: Bool { isUsable && isImmutable }
 }
 
-/// The times that an answer carries, in seconds since 1970, and what follows from them.
-struct AnswerDates {
-  private let receivedAt: Int64
-  private let date: Int64?
-  private let age: Int64
-  private let lastModified: Int64?
+/// The times that an answer carries, in seconds since 1970.
+struct NamedDates: Sendable {
+  let date: Int64?
+  let age: Int64
+  let lastModified: Int64?
   /// Nil without the field; a field that is not a single date means that the answer has expired.
-  private let expires: Int64?
+  let expires: Int64?
 
-  init(_ headers: HeaderList, receivedAt: Int64) {
-    self.receivedAt = receivedAt
-    date = Self.date("date", in: headers, now: receivedAt)
-    lastModified = Self.date("last-modified", in: headers, now: receivedAt)
-    let expires = Self.date("expires", in: headers, now: receivedAt)
+  init(_ headers: HeaderList, now: Int64) {
+    date = Self.date("date", in: headers, now: now)
+    lastModified = Self.date("last-modified", in: headers, now: now)
+    let expires = Self.date("expires", in: headers, now: now)
     self.expires = headers.contains { $0.name == "expires" } ? expires ?? .min : nil
     age = headers.first { $0.name == "age" }.map { Self.age($0.value) } ?? 0
   }
@@ -259,12 +287,25 @@ struct AnswerDates {
     var scanner = FieldScanner(value)
     return CacheControl.seconds(scanner.takeArgument()) ?? 0
   }
+}
+
+/// What follows from the times that an answer carries, and from the time at which it came.
+struct AnswerDates {
+  private let named: NamedDates
+  private let receivedAt: Int64
+
+  init(_ named: NamedDates, receivedAt: Int64) {
+    self.named = named
+    self.receivedAt = receivedAt
+  }
+
+  private var date: Int64 { named.date ?? receivedAt }
 
   /// The greater of age and apparent age (RFC 9111, 4.2.3); a clock that is behind the origin's makes no age
   /// negative.
   func initialAge(delay: Duration) -> Duration {
-    let apparent = max(receivedAt - (date ?? receivedAt), 0)
-    let told = Duration.seconds(age) + max(delay, .zero)
+    let apparent = max(receivedAt - date, 0)
+    let told = Duration.seconds(named.age) + max(delay, .zero)
     return min(max(.seconds(apparent), told), .seconds(CacheControl.longest))
   }
 
@@ -278,14 +319,14 @@ struct AnswerDates {
   }
 
   private var lifetimeFromExpires: Duration? {
-    guard let expires else { return nil }
+    guard let expires = named.expires else { return nil }
     guard expires != .min else { return .zero }
-    return .seconds(min(max(expires - (date ?? receivedAt), 0), CacheControl.longest))
+    return .seconds(min(max(expires - date, 0), CacheControl.longest))
   }
 
   func guessedLifetime(_ rules: FreshnessRules) -> Duration {
-    guard let lastModified else { return rules.defaultLifetime }
-    let unchanged = max((date ?? receivedAt) - lastModified, 0)
+    guard let lastModified = named.lastModified else { return rules.defaultLifetime }
+    let unchanged = max(date - lastModified, 0)
     let guess = unchanged * Int64(min(max(rules.heuristicPercent, 0), 100)) / 100
     return .seconds(min(guess, FreshnessRules.longestGuess))
   }

@@ -85,9 +85,9 @@ extension StoredHeaders {
   /// Fields that decide how the answer is used are kept even if `Connection` names them (RFC 9110, 7.6.1): naming
   /// `Cache-Control` there must not lift what it forbids.
   package static func storable(_ list: HeaderList) -> HeaderList {
-    // Nearly always empty, since nearly all origins name nothing but `keep-alive` there.
+    // Nearly all origins name nothing but `keep-alive` there.
     var nominated: Set<String> = []
-    for field in list where field.name == "connection" {
+    for field in list where field.name == "connection" && field.value != "keep-alive" {
       for name in names(in: field.value) where !needed.contains(name) && !neverKept.contains(name) {
         nominated.insert(name)
       }
@@ -177,6 +177,9 @@ extension StoredHeaders {
 /// Writes header fields in the form in which `StoredHeaders` keeps them in memory; no file has this form.
 struct HeaderWriter {
   private var bytes: [UInt8] = []
+
+  /// With room for the fields of most answers.
+  init() { bytes.reserveCapacity(256) }
 
   mutating func put(_ name: String, _ value: String) {
     if let number = HeaderNames.number(of: name) {

@@ -99,17 +99,22 @@ package struct VaryOutcome: Sendable, Equatable {
   }
 }
 
-/// The place of an answer with `Vary` among the answers to one name.
+/// The place of an answer with `Vary` among the answers to one name, or of a form under its picture.
 package struct VariantPlace: Sendable, Equatable {
-  /// The variant of the name itself: nil for a URL; with an identifier, its user.
+  /// The variant of the name itself: nil for a URL; with an identifier, its user. For a form, that of its picture.
   let owner: KeyVariant?
   /// The digest of those fields of its request that tell it from others although `Vary` does not list them.
   let rest: Digest128
 }
 
 extension VariantPlace {
-  /// The place of a form under its picture, by the base that all forms of the picture share.
-  init(ofForm base: UInt32) { self.init(owner: nil, rest: Digest128(high: 0, low: UInt64(base))) }
+  /// The place of a form of the picture under a key.
+  init(ofFormOf key: CacheKey) {
+    self.init(owner: key.variant, rest: Digest128(high: 0, low: UInt64(key.digest?.formBase ?? 0)))
+  }
+
+  /// The base that all forms of the picture share; zero for one with credentials.
+  var formBase: UInt32 { UInt32(truncatingIfNeeded: rest.low) }
 }
 
 /// The values of a field in the one form for all its spellings; several lines of one name are one list.

@@ -1,4 +1,3 @@
-internal import CLinux
 package import ImgdSystem
 
 /// An image and all that its tier and its readers have to know of it.
@@ -23,12 +22,12 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
       extras: ImageExtras(
         distinction: key.distinction, vary: answer.vary, tags: tags, redirectTarget: response.redirectTarget,
         description: body.description), freshUntil: storedAt, checked: checked, lastAccess: storedAt,
-      storedAt: storedAt, freshness: answer.freshness, facts: body.facts, payload: isInside ? nil : payload,
-      digest: key.digest ?? KeyDigest(high: 0, low: 0), checksum: body.checksum, serial: serial,
-      storedAtWall: moment.wall, awayCount: body.awayCount, urlCount: UInt16(key.url.text.utf8.count),
+      storedAt: storedAt, awayCount: body.awayCount, urlCount: UInt16(key.url.text.utf8.count),
       headerCount: UInt16(response.headers.kept.count), bodyCount: isInside ? UInt16(payload.count) : 0,
       status: UInt16(clamping: response.status), isTimeDoubtful: moment.isDoubtful, isPixels: body.isPixels,
-      isFromPublicAddress: answer.isFromPublicAddress, isPurged: isPurged)
+      isFromPublicAddress: answer.isFromPublicAddress, isPurged: isPurged, freshness: answer.freshness,
+      facts: body.facts, payload: isInside ? nil : payload, digest: key.digest ?? KeyDigest(high: 0, low: 0),
+      checksum: body.checksum, serial: serial, storedAtWall: moment.wall)
     let count = Int(fields.urlCount) + Int(fields.headerCount) + Int(fields.bodyCount)
     let buffer = create(minimumCapacity: count) { _ in fields }
     // `create` makes an object of the class that it is called on.
@@ -38,6 +37,8 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
     image.header.freshUntil = answer.freshness.needsConfirmation ? min(storedAt, end) : end
     return image
   }
+
+  deinit { header.answer.free() }
 
   /// The same picture after its origin has confirmed it; its own freshness begins anew.
   ///
@@ -54,32 +55,6 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
       isPurged: isPurged, checked: checked, stored: moment)
     if renewed.key == key { renewed.file = file }
     return renewed
-  }
-
-  /// The same entry without its bytes, for as long as forms of it are here.
-  func withoutBody() -> CachedImage {
-    let facts = Self.make(
-      key: key, body: ImageBody(away: byteCount, facts: facts, checksum: checksum, description: description),
-      answer: ImageAnswer(response, freshness: freshness, vary: vary, isFromPublicAddress: isFromPublicAddress),
-      tags: tags, serial: serial, isPurged: isPurged, checked: checked,
-      stored: StoredMoment(storedAt, wall: storedAtWall, isDoubtful: header.isTimeDoubtful))
-    (facts.forms, facts.file, facts.formerFile) = (forms, file, formerFile)
-    facts.lastAccess = lastAccess
-    if isStale { facts.markStale() }
-    return facts
-  }
-
-  /// What was made of the picture's bytes: another picture under another key, with the answer, the age and
-  /// the tags of this one. Nobody asks for the checksum of pixels.
-  ///
-  /// `checked` is the last purge that this picture had been compared with when the making began.
-  package func derived(key: CacheKey, body: ImageBody, checked: UInt64) -> CachedImage {
-    let form = Self.make(
-      key: key, body: body, answer: ImageAnswer(response, freshness: freshness, vary: vary.withoutPlace), tags: tags,
-      serial: serial, isPurged: isPurged, checked: checked,
-      stored: StoredMoment(storedAt, wall: storedAtWall, isDoubtful: header.isTimeDoubtful))
-    if let digest { form.formBase = digest.formBase }
-    return form
   }
 
   // MARK: What it is
@@ -110,7 +85,12 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
   /// The file that it has or last had on disk; only the disk tier can tell whether it is still there.
   package internal(set) var file: StoredFile? {
     get { header.file }
-    set { header.file = newValue }
+    set {
+      header.file = newValue
+      // What was kept of a path, and that it was lent, is about another file.
+      header.lentTerm = 0
+      header.answer.replaceEnding(by: [])
+    }
   }
 
   /// A few bytes that stand for the picture, as the daemon has encoded them; empty if there are none.
@@ -137,34 +117,16 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
     set { changeExtras { $0.confirmation = newValue } }
   }
 
-  /// The forms of the picture that were shown last.
-  var forms: [MadeForm] {
-    get { header.extras?.forms ?? [] }
-    set { changeExtras { $0.forms = newValue } }
-  }
-
-  private func changeExtras(_ change: (ImageExtras) -> Void) {
+  func changeExtras(_ change: (ImageExtras) -> Void) {
     let extras = header.extras ?? ImageExtras()
     change(extras)
     header.extras = extras
-  }
-
-  /// The base that the forms of one picture share, for one of them; zero for any other image.
-  var formBase: UInt32 {
-    get { header.extras?.formBase ?? 0 }
-    set { changeExtras { $0.formBase = newValue } }
   }
 
   /// The number of its file in the index, for an image that an earlier process has left; 0 without a file.
   var formerFile: UInt32 {
     get { header.formerFile }
     set { header.formerFile = newValue }
-  }
-
-  /// The part of an answer that is the same for everybody, encoded by the daemon.
-  package internal(set) var replyPieces: [UInt8]? {
-    get { header.replyPieces }
-    set { header.replyPieces = newValue }
   }
 
   package internal(set) var lastAccess: Instant {
@@ -190,15 +152,6 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
     set { header.isLent = newValue }
   }
 
-  /// Whether its bytes go before anything else in its tier.
-  var isSource: Bool {
-    get { header.isSource }
-    set { header.isSource = newValue }
-  }
-
-  /// Whether letting its bytes go makes room: few bytes lie in the same piece of memory as its fields.
-  var canLoseBody: Bool { header.payload != nil && !isPixels }
-
   /// Whether a soft purge has marked it: then its origin has to confirm it before it is shown again.
   package var isStale: Bool { header.isStale }
 
@@ -206,22 +159,6 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
   package func isFor(sent headers: HeaderList) -> Bool { header.extras?.vary.matches(sent: headers) ?? true }
 
   // MARK: Its tier
-
-  /// Has the processor fetch what an answer with the image copies, and in a further step what its file keeps.
-  @unsafe func prefetchParts(further: Bool) {
-    unsafe withUnsafeMutablePointerToHeader { header in
-      if further { return unsafe header.pointee.file?.prefetchEnding() ?? () }
-      // Only the addresses of the two are read: to count a reference would be to wait for it.
-      for offset in Self.parts {
-        guard let part = unsafe (UnsafeRawPointer(header) + offset).load(as: UnsafeRawPointer?.self) else { continue }
-        for line in 0..<4 { unsafe linux_prefetch(part + 64 * line) }
-      }
-    }
-  }
-
-  private static let parts = [
-    MemoryLayout<ImageFields>.offset(of: \.replyPieces), MemoryLayout<ImageFields>.offset(of: \.file),
-  ].compactMap(\.self)
 
   var place: Int? {
     get { header.place < 0 ? nil : Int(header.place) }
@@ -231,7 +168,7 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
   /// The bytes that it really holds.
   package var cost: Int {
     Self.bookkeeping + Int(header.urlCount) + Int(header.headerCount) + bodyCost + (header.extras?.cost ?? 0)
-      + (header.replyPieces?.count ?? 0) + (file?.cost ?? 0)
+      + header.answer.count + (file?.cost ?? 0)
   }
 
   /// What its picture's bytes hold of that; those behind the fields stay when it gets a memfd.

@@ -121,10 +121,10 @@ struct HandoverDraft: ~Copyable {
   }
 
   mutating func add(_ image: CachedImage, at now: Instant, wall: Int64) throws(SystemFailure) {
-    let (payload, costInIndex) = (image.payload, image.cost - image.bodyCost)
-    guard image.scope == nil, image.hasBody, costInIndex <= limits.indexBytes, packs(payload) || lends(payload),
+    let costInIndex = image.cost - image.bodyCost
+    guard image.scope == nil, costInIndex <= limits.indexBytes, hasRoom(for: image),
       let record = StoredRecord(image, wall: wall, at: now), let encoded = RecordCodec.encode(record.sane),
-      let body = try takeBody(payload)
+      let body = try image.hasBody ? takeBody(image.payload) : .away
     else { return }
     limits.indexBytes -= costInIndex
     entries.append(
@@ -157,6 +157,13 @@ struct HandoverDraft: ~Copyable {
     return .memory(identity)
   }
 
+  /// What is known of a picture without its bytes takes room in the index alone.
+  private func hasRoom(for image: CachedImage) -> Bool {
+    guard image.hasBody else { return isClean }
+    let payload = image.payload
+    return packs(payload) || lends(payload)
+  }
+
   private func packs(_ payload: Payload) -> Bool {
     payload.count <= min(Self.mostPacked, limits.packBytes) && (!pack.isEmpty || limits.descriptors > 0)
   }
@@ -185,12 +192,14 @@ struct HandoverInheritance {
     if let identity = described.pack { self.bodies[identity] = nil }
   }
 
-  /// The next picture that makes sense and has at most `most` bytes; nil after the last one.
+  /// The next picture that makes sense, and whose bytes are at most `most` or have gone; nil after the last one.
   mutating func next(most: () -> Int, wall: Int64, at now: Instant) -> CachedImage? {
     while let entry = entries.popFirst() {
-      guard let record = RecordCodec.decode(entry.record), record.bytes <= most(),
-        let url = try? CanonicalURL.parse(record.url), let payload = payload(of: entry, count: record.bytes),
-        payload.count == record.bytes,
+      guard let record = RecordCodec.decode(entry.record), let url = try? CanonicalURL.parse(record.url) else {
+        continue
+      }
+      let payload = record.bytes <= most() ? payload(of: entry, count: record.bytes) : nil
+      guard entry.body == .away ? record.bytes > 0 : payload?.count == record.bytes,
         let image = CachedImage.make(
           record,
           key: CacheKey(url: url, identifier: record.identifier, variant: record.variant, knownDigest: record.digest),
@@ -209,6 +218,7 @@ struct HandoverInheritance {
     case .packed(let start): pack?.part(from: Int(start), count: count)
     // Each memfd serves one picture only: an index that names one again and again would take for ever.
     case .memory(let identity): bodies.removeValue(forKey: identity)
+    case .away: nil
     }
   }
 }

@@ -6,7 +6,7 @@ internal import ImgdSystem
 /// another release has written, or that is not whole, is not used.
 struct HandoverIndex: Equatable {
   private static let magic: UInt64 = 0x696d_6764_686f_7431
-  private static let version: UInt16 = 4
+  private static let version: UInt16 = 5
   /// Far more bytes than any process leaves; a larger index is not even read.
   static let most = 32 << 20
 
@@ -56,6 +56,8 @@ struct HandoverEntry: Equatable {
     case packed(UInt32)
     /// In a memfd of its own; since that is sealed, the same memfd has the same bytes.
     case memory(FileStatus.Identity)
+    /// Nowhere: what is known of the picture is left, for its forms.
+    case away
   }
 
   /// A stored record in its encoded form.
@@ -84,6 +86,7 @@ extension ByteWriter {
     case .memory(let identity):
       put(UInt8(1))
       put(identity)
+    case .away: put(UInt8(2))
     }
   }
 
@@ -102,6 +105,7 @@ extension ByteReader {
     switch number(UInt8.self) {
     case 0: body = .packed(number())
     case 1: body = .memory(identity())
+    case 2: body = .away
     default: return nil
     }
     guard !hasFailed else { return nil }

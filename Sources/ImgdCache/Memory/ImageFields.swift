@@ -4,28 +4,19 @@ internal import ImgdText
 /// The fields of an image other than its URL, its header fields and its bytes, which lie behind them.
 ///
 /// There may be a million of them, so small fields stand together, where they share words, and those that
-/// few images have are apart. The fields that a hit looks at come first.
+/// few images have are apart. The fields that a hit looks at come first: they lie in two lines of the processor's cache.
 package struct ImageFields {
-  var replyPieces: [UInt8]?
+  var answer = KeptAnswer()
   var extras: ImageExtras?
-  var file: StoredFile?
   /// The moment until which its age lets it be shown without asking its origin.
   var freshUntil: Instant
   var checked: UInt64
   var lastAccess: Instant
   let storedAt: Instant
-  let freshness: Freshness
+  /// The term in which its file was last lent (`DiskLending`); 0 if it was not lent yet.
+  var lentTerm = 0
   /// Its place in its tier; negative outside.
   var place: Int32 = -1
-  let facts: ImageFacts
-  /// Its bytes if they do not lie behind the fields, since they are many or in a memfd.
-  var payload: Payload?
-  /// The digest of its key; meaningless if the key has a scope.
-  let digest: KeyDigest
-  let checksum: BodyChecksum
-  let serial: UInt64
-  let storedAtWall: Int64
-  var formerFile: UInt32 = 0
   /// How many bytes the picture has that are not here; zero when they are.
   let awayCount: UInt32
 
@@ -44,6 +35,18 @@ package struct ImageFields {
   var isStale = false
   /// Whether its bytes go before anything else in its tier.
   var isSource = false
+  let freshness: Freshness
+
+  var file: StoredFile?
+  let facts: ImageFacts
+  /// Its bytes if they do not lie behind the fields, since they are many or in a memfd.
+  var payload: Payload?
+  /// The digest of its key; meaningless if the key has a scope.
+  let digest: KeyDigest
+  let checksum: BodyChecksum
+  let serial: UInt64
+  let storedAtWall: Int64
+  var formerFile: UInt32 = 0
 }
 
 /// The parts that few images have: those of the key other than the URL, tags, a description, the headers that
@@ -58,8 +61,8 @@ final class ImageExtras {
   var encodedResponse: [UInt8]?
   var confirmation: ImageConfirmation?
   var forms: [MadeForm] = []
-  /// The base that the forms of one picture share, for one of them; zero for any other image.
-  var formBase: UInt32 = 0
+  /// The place of a form under its picture; nil for any other image.
+  var formPlace: VariantPlace?
 
   init() { (distinction, vary, tags, redirectTarget, description) = (nil, .none, [], nil, []) }
 
@@ -83,7 +86,7 @@ final class ImageExtras {
   }
 
   /// A flat charge for the object and for those that it refers to.
-  private static let bookkeeping = 80
+  private static let bookkeeping = 112
 }
 
 /// What the daemon answers to a client that has a picture already, encoded.

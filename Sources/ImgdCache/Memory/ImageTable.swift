@@ -39,7 +39,7 @@ final class ImageTable {
   private var table = PlaceTable()
   private let seed = KeyHasher.randomSeed()
   /// The places that `prefetch` has found; the room for them is kept.
-  private var ahead: [Int] = []
+  private var ahead: [Int32] = []
 
   /// All places, in use or free, for walking over them.
   var places: Range<Int> { 0..<entries.count }
@@ -76,46 +76,52 @@ final class ImageTable {
   }
 
   /// Has the processor fetch what the looks under some tags need, one step for all of them before the next: the cell of
-  /// the table, the entry, the image, what the image refers to.
-  func prefetch(_ tags: [UInt32]) {
-    for tag in tags { table.prefetch(tag) }
+  /// the table, the entry, the image, what is kept of its answers.
+  func prefetch(_ tags: Span<UInt32>) {
+    for index in tags.indices { unsafe table.address(tags[index]).map { unsafe linux_prefetch($0) } }
     ahead.removeAll(keepingCapacity: true)
-    for tag in tags { if let place = table.place(tag, where: { _ in true }) { ahead.append(place) } }
-    order.prefetch(ahead, neighbours: false)
+    ahead.append(addingCapacity: tags.count) { (places: inout OutputSpan<Int32>) in
+      for index in tags.indices { if let place = table.likelyPlace(tags[index]) { places.append(Int32(place)) } }
+    }
+    let found = ahead
+    let places = found.span
+    order.prefetch(places, neighbours: false)
     unsafe entries.withUnsafeBufferPointer { entries in
       guard let start = entries.baseAddress else { return }
-      for place in ahead { unsafe linux_prefetch(start + place) }
-      // An entry begins with the reference to its image. It is read as an address, since to count it would be to wait
-      // for the image; that stays meanwhile, since nothing is changed.
-      let image = { (place: Int) in
-        unsafe UnsafeRawPointer(start + place).load(as: UnsafeRawPointer?.self)
+      for index in places.indices { unsafe linux_prefetch(start + Int(places[index])) }
+      for index in places.indices {
+        guard let image = unsafe Self.address(of: start + Int(places[index])) else { continue }
+        unsafe CachedImage.prefetchFields(at: image)
       }
-      for place in ahead {
-        guard let image = unsafe image(place) else { continue }
-        for line in 0..<5 { unsafe linux_prefetch(image + 64 * line) }
-      }
-      order.prefetch(ahead, neighbours: true)
-      for further in [false, true] {
-        for place in ahead {
-          guard let image = unsafe image(place) else { continue }
-          unsafe Unmanaged<CachedImage>.fromOpaque(image)._withUnsafeGuaranteedRef {
-            unsafe $0.prefetchParts(further: further)
-          }
-        }
+      order.prefetch(places, neighbours: true)
+      for index in places.indices {
+        guard let image = unsafe Self.address(of: start + Int(places[index])) else { continue }
+        unsafe Unmanaged<CachedImage>.fromOpaque(image)._withUnsafeGuaranteedRef { unsafe $0.prefetchAnswer() }
       }
     }
   }
 
-  /// The image whose key is a URL and nothing else; its tag may be known already.
-  func image(ofPlain url: Span<UInt8>, tag: UInt32?) -> CachedImage? {
-    var found: CachedImage?
-    _ = table.place(tag ?? self.tag(ofPlain: url)) { place in
-      let image = image(at: place)
-      guard image.isPlain(url) else { return false }
-      found = image
-      return true
+  /// Where the image of an entry is. An entry begins with the reference to it, which is read as an address: to count a
+  /// reference would be to wait for the image.
+  @unsafe @inline(__always) private static func address(of entry: UnsafePointer<Entry>) -> UnsafeRawPointer? {
+    unsafe UnsafeRawPointer(entry).load(as: UnsafeRawPointer?.self)
+  }
+
+  /// The image whose key is a URL and nothing else, which stays as long as no image leaves the table; its tag may be known
+  /// already. No reference is counted, which with many images at random would cost as much as the rest of the look.
+  @unsafe @inline(__always) func reference(ofPlain url: Span<UInt8>, tag: UInt32?) -> Unmanaged<CachedImage>? {
+    unsafe entries.withUnsafeBufferPointer { entries in
+      guard let start = entries.baseAddress else { return nil }
+      var found: Unmanaged<CachedImage>?
+      _ = table.place(tag ?? self.tag(ofPlain: url)) { place in
+        guard place < entries.count, let image = unsafe Self.address(of: start + place) else { return false }
+        let reference = unsafe Unmanaged<CachedImage>.fromOpaque(image)
+        guard unsafe reference._withUnsafeGuaranteedRef({ $0.isPlain(url) }) else { return false }
+        unsafe found = reference
+        return true
+      }
+      return unsafe found
     }
-    return found
   }
 
   /// The image at a place that may be free, if its tag fits a URL and it was not inserted after `newest`.

@@ -1,6 +1,8 @@
 // Removals that pass over the whole memory tier, in parts: the cleaning after a purge, and the removal of all images
 // or of all decoded pictures.
 
+package import ImgdSystem
+
 extension MemoryTier {
   /// The cleaning after a purge, or the removal of all images. It covers only images that were there when it began.
   package struct Sweep {
@@ -13,10 +15,10 @@ extension MemoryTier {
     package fileprivate(set) var removal = Removal()
 
     /// Whether an image goes. One that has replaced another since the purge was not there when it was asked for.
-    fileprivate func means(_ image: CachedImage) -> Bool {
+    fileprivate func means(_ image: CachedImage, isFresh: (CachedImage, Instant) -> Bool) -> Bool {
       guard let row else { return !isOfPixelsOnly || image.isPixels }
       guard image.checked < row.number || row.filter.asksForState else { return false }
-      return row.filter.matches(image, at: row.askedAt)
+      return row.filter.matches(image, isFresh: isFresh(image, row.askedAt), at: row.askedAt)
     }
   }
 
@@ -40,14 +42,17 @@ extension MemoryTier {
     return sweep
   }
 
-  /// Goes on with some more images, and returns whether any are left.
-  package func goOn(with sweep: inout Sweep) -> Bool {
+  /// Goes on with some more images, and returns whether any are left. `isFresh` is asked by a purge of what has expired:
+  /// the freshness of a form is its picture's, which this tier may not have.
+  package func goOn(
+    with sweep: inout Sweep, isFresh: (CachedImage, Instant) -> Bool = { $0.isFresh(at: $1) }
+  ) -> Bool {
     var (examined, passed) = (0, 0)
     let before = sweep.removal.entries
     while passed < Self.mostPassed, let place = sweep.places.popFirst() {
       passed += 1
       guard let image = images.image(at: place, of: sweep.urlTag, upTo: sweep.newest) else { continue }
-      if sweep.means(image) { remove(place, image, for: &sweep) }
+      if sweep.means(image, isFresh: isFresh) { remove(place, image, for: &sweep) }
       examined += 1
       guard examined < Self.mostExamined, sweep.removal.entries < before + Self.mostRemoved else { return true }
     }
@@ -60,5 +65,11 @@ extension MemoryTier {
       return image.markStale()
     }
     sweep.removal.count(images.takeImage(at: place).cost)
+    // Forms need not have what the purge has named, such as a tag that came later; nothing leads to them any more. One
+    // that has been used of late stays where the purge is about use.
+    guard sweep.row?.filter.asksForState != true else { return }
+    for made in image.forms where images.image(at: made.place, digest: made.digest) != nil {
+      sweep.removal.count(images.takeImage(at: made.place).cost)
+    }
   }
 }

@@ -94,12 +94,24 @@ package final class MemoryTier {
 
   /// The image for a URL alone, if it, or a form of it, can be shown at once; this does not count as a use.
   package func peekReady(_ url: Span<UInt8>, tag: UInt32? = nil, at now: Instant) -> CachedImage? {
-    guard let image = images.image(ofPlain: url, tag: tag), isInForce(image), image.isFresh(at: now),
-      image.isFor(sent: [])
-    else {
-      return nil
+    var found: CachedImage?
+    _ = withReady(url, tag: tag, at: now) { image in
+      found = image
+      return true
     }
-    return image
+    return found
+  }
+
+  /// Lends that image for the duration of a call in which none may leave the tier; nil if there is none.
+  @inline(__always) package func withReady(
+    _ url: Span<UInt8>, tag: UInt32?, at now: Instant, _ body: (CachedImage) -> Bool
+  ) -> Bool? {
+    // It stays, as its tier keeps it.
+    guard let reference = unsafe images.reference(ofPlain: url, tag: tag) else { return nil }
+    return unsafe reference._withUnsafeGuaranteedRef { image in
+      guard isInForce(image), image.isFresh(at: now), image.isFor(sent: []) else { return nil }
+      return body(image)
+    }
   }
 
   /// The image under a key, with its bytes or without; this does not count as a use.
@@ -120,7 +132,7 @@ package final class MemoryTier {
 
   /// Has the processor fetch at the same time what the looks for several URLs will need, instead of one after the other
   /// when each of them waits for it.
-  package func prefetch(_ tags: [UInt32]) { images.prefetch(tags) }
+  package func prefetch(_ tags: Span<UInt32>) { images.prefetch(tags) }
 
   /// A form of an image that is here too, if it is known where; this does not count as a use.
   package func form(_ form: String, of image: CachedImage) -> CachedImage? {
@@ -128,6 +140,11 @@ package final class MemoryTier {
       let made = images.image(at: known.place, digest: known.digest), isInForce(made)
     else { return nil }
     return made
+  }
+
+  /// The forms of an image that are here too, as far as it is known where; this does not count as a use.
+  package func forms(of image: CachedImage) -> [(form: String, image: CachedImage)] {
+    image.forms.compactMap { known in form(known.form, of: image).map { (known.form, $0) } }
   }
 
   /// Whether there is a whole image without credentials under a URL, fresh or not; this changes no count.
@@ -215,6 +232,7 @@ package final class MemoryTier {
       // The very bytes that went may come back from disk, where nobody knows which transfer brought them.
       let bringsBody = !former.hasBody && former.checksum == image.checksum
       guard bringsBody || image.serial >= former.serial else { return .refused(.olderThanStored) }
+      if !former.forms.isEmpty, former.checksum == image.checksum { image.forms = former.forms }
       images.replace(at: place, by: image)
       counts.replacements += 1
     } else {
@@ -272,9 +290,15 @@ package final class MemoryTier {
     return evicted
   }
 
-  /// Keeps the daemon's encoded answer with an image.
-  package func keepReply(_ pieces: [UInt8], with image: CachedImage) -> Removal {
-    image.replyPieces = pieces
+  /// Keeps the fields that all of the daemon's answers with an image share, encoded.
+  package func keepReply(_ facts: [UInt8], with image: CachedImage) -> Removal {
+    image.keepReply(facts)
+    return recount(image)
+  }
+
+  /// Keeps the end of such an answer when it tells the image's path; it is forgotten when the image gets another file.
+  package func keepPathEnding(_ ending: [UInt8], with image: CachedImage) -> Removal {
+    image.keepPathEnding(ending)
     return recount(image)
   }
 
@@ -323,57 +347,5 @@ package final class MemoryTier {
   package func remove(_ key: CacheKey) -> CachedImage? {
     guard let place = images.place(of: key) else { return nil }
     return images.takeImage(at: place).image
-  }
-}
-
-/// Why an image is not kept.
-package enum StoreRefusal: Sendable, Equatable {
-  /// Its origin forbids it, or its status does.
-  case noStore
-  /// It is larger than an entry may be, or than the preferred usage of the tier.
-  case tooLarge
-  /// It has no width or no height, so it cannot be shown.
-  case notAPicture
-  /// The stored image was made by a later transfer.
-  case olderThanStored
-  /// It depends on more than its key holds (`Vary: *`).
-  case varies
-  /// A purge matched it while it was on its way.
-  case purged
-  /// It holds one of the last descriptors, which are reserved for clients.
-  case noDescriptor
-}
-
-/// What a tier did with an image that it was given.
-package enum StoreAnswer: Sendable, Equatable {
-  /// The image is kept; `evicted` counts what had to go for it.
-  case stored(evicted: Removal)
-  case refused(StoreRefusal)
-
-  package var isStored: Bool { if case .stored = self { true } else { false } }
-}
-
-/// The number of entries that went, or were marked, and the bytes that they held.
-package struct Removal: Sendable, Equatable {
-  package static let none = Removal()
-
-  package private(set) var entries = 0
-  package private(set) var bytes = 0
-
-  package init() {}
-
-  init(entries: Int, bytes: Int) {
-    self.entries = entries
-    self.bytes = bytes
-  }
-
-  /// The sum of both.
-  package static func + (left: Removal, right: Removal) -> Removal {
-    Removal(entries: left.entries + right.entries, bytes: left.bytes + right.bytes)
-  }
-
-  mutating func count(_ bytes: Int) {
-    entries += 1
-    self.bytes += bytes
   }
 }

@@ -47,10 +47,10 @@ package struct PurgeFilter: Sendable, Equatable {
       && sameBytes(prefix, other.prefix) && sameBytes(host, other.host) && sameBytes(tag, other.tag)
   }
 
-  func matches(_ image: CachedImage, at now: Instant) -> Bool {
+  func matches(_ image: CachedImage, isFresh: @autoclosure () -> Bool, at now: Instant) -> Bool {
     image.withURL { url in
       matchesName(url, identifier: image.identifier, digest: image.digest, tags: tag == nil ? [] : image.tags)
-    } && matchesAge(image, at: now)
+    } && matchesAge(image, at: now) && !(expired && isFresh())
   }
 
   /// Whether it has a condition whose outcome changes with time and use.
@@ -76,7 +76,7 @@ package struct PurgeFilter: Sendable, Equatable {
   private func matchesAge(_ image: CachedImage, at now: Instant) -> Bool {
     if let olderThan, now - image.storedAt <= olderThan { return false }
     if let unusedFor, now - image.lastAccess <= unusedFor { return false }
-    return !expired || !image.isFresh(at: now)
+    return true
   }
 }
 

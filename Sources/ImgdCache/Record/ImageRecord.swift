@@ -6,8 +6,9 @@ extension StoredRecord {
   /// The record of an image; nil if the image is too large for the index, has credentials in
   /// its key, or consists of pixels.
   ///
-  /// The image may have been in memory for a while: its age goes on, it does not begin anew.
-  package init?(_ image: CachedImage, wall: Int64, at now: Instant) {
+  /// The image may have been in memory for a while: its age goes on, it does not begin anew. Without
+  /// `packsFields` the record has no fields of the answer yet: the thread that packs them adds them.
+  package init?(_ image: CachedImage, wall: Int64, at now: Instant, packsFields: Bool = true) {
     guard !image.isPixels, let digest = image.digest, image.byteCount <= Int(UInt32.max) else { return nil }
     let (freshness, response) = (image.freshness, image.response)
     let storedAt = wall - max(now - image.storedAt, .zero).nanoseconds / 1_000_000_000
@@ -15,13 +16,15 @@ extension StoredRecord {
       url: image.url.text, identifier: image.identifier, variant: image.variant, digest: digest, bytes: image.byteCount,
       facts: image.facts, checksum: image.checksum, storedAt: storedAt,
       freshUntil: image.isGranted(at: now) ? storedAt + max(freshness.remaining.milliseconds / 1_000, 1) : 0,
-      status: response.status, headers: response.headers.packed, redirectTarget: response.redirectTarget,
+      status: response.status, headers: packsFields ? response.headers.packed : [],
+      redirectTarget: response.redirectTarget,
       initialAgeMs: freshness.ageNanoseconds / 1_000_000, lifetimeMs: freshness.remainingNanoseconds / 1_000_000,
       whileRevalidateMs: freshness.staleWhileRevalidate.milliseconds, ifErrorMs: freshness.staleIfError?.milliseconds,
       flags: RecordFlags(image), varying: StoredHeaders(image.vary.pairs).packed,
-      place: image.formBase > 0 ? VariantPlace(ofForm: image.formBase) : image.vary.place,
+      place: image.formPlace ?? image.vary.place,
       tags: image.tags, description: image.description)
-    guard varying.count <= StoredHeaders.mostKept, RecordCodec.hasRoom(for: self) else { return nil }
+    let missing = packsFields ? 0 : StoredHeaders.mostKept
+    guard varying.count <= StoredHeaders.mostKept, RecordCodec.hasRoom(for: self, and: missing) else { return nil }
   }
 
   /// The body as it was read; without bytes if there were none any more.
@@ -45,7 +48,7 @@ extension RecordFlags {
     if image.freshness.isImmutable { insert(.immutable) }
     let isPlain = image.redirectTarget == nil && image.vary == .none && image.freshness.initialAge < .seconds(1)
     if isPlain { insert(.plain) }
-    if image.formBase > 0 { insert(.form) }
+    if image.formPlace != nil { insert(.form) }
     if image.isFromPublicAddress { insert(.publicAddress) }
   }
 }
@@ -69,7 +72,7 @@ extension CachedImage {
       answer: ImageAnswer(
         response, freshness: Freshness(record), vary: vary, isFromPublicAddress: record.flags.contains(.publicAddress)),
       tags: record.tags, serial: 0, stored: StoredMoment(storedWall: record.storedAt, nowWall: wall, now: now))
-    if record.flags.contains(.form) { image.formBase = record.baseTag }
+    if record.flags.contains(.form) { image.formPlace = record.place }
     if record.isMarkedStale { image.markStale() }
     return image
   }

@@ -50,7 +50,7 @@ package struct StoredRecord: Sendable, Equatable {
   /// that is found under its own key alone.
   var baseTag: UInt32 {
     guard let place else { return 0 }
-    if flags.contains(.form) { return UInt32(truncatingIfNeeded: place.rest.low) }
+    if flags.contains(.form) { return place.formBase }
     return KeyDigest(url: url, identifier: identifier, variant: place.owner).tag
   }
 
@@ -98,7 +98,7 @@ package struct RecordFlags: OptionSet, Sendable {
   /// A public address sent it: if it is a redirect, it must not lead to a private address.
   package static let publicAddress = RecordFlags(rawValue: 16)
   package static let openOnlyWhileFresh = RecordFlags(rawValue: 32)
-  /// It is a form of another picture; the place names that picture (`VariantPlace.init(ofForm:)`).
+  /// It is a form of another picture; the place names that picture (`VariantPlace.init(ofFormOf:)`).
   package static let form = RecordFlags(rawValue: 64)
 
   package init(rawValue: UInt8) { self.rawValue = rawValue }
@@ -135,8 +135,10 @@ enum RecordCodec {
     return writer.bytes
   }
 
-  /// Whether a record is short enough, judged without encoding it.
-  static func hasRoom(for record: StoredRecord) -> Bool { record.mostBytes <= mostBytes }
+  /// Whether a record is short enough, with so many bytes that it has yet to get, judged without encoding it.
+  static func hasRoom(for record: StoredRecord, and missing: Int = 0) -> Bool {
+    record.mostBytes + missing <= mostBytes
+  }
 
   static func decode(_ bytes: [UInt8]) -> StoredRecord? {
     guard bytes.count <= mostBytes else { return nil }

@@ -14,14 +14,9 @@ final class Core {
     disk: DiskTier, loop: EventLoop, in surroundings: Surroundings
   ) {
     parts = CoreParts(
-      settings, transfers: transfers, decoding: decoding, fleet: fleet, disk: disk, surroundings.access, loop: loop)
+      settings, transfers: transfers, decoding: decoding, fleet: fleet, disk: disk, loop: loop, in: surroundings)
     commands = Commands(parts, loop: loop, in: surroundings)
-    clients.requests = Clients.Requests(
-      answerKnown: { [unowned hits = parts.hits] in hits.answer($0, $1, in: $2, to: $3) },
-      looksAhead: { [unowned hits = parts.hits] in hits.looksAhead },
-      prepare: { [unowned hits = parts.hits] in hits.prepare($0, in: $1) },
-      execute: { [unowned commands] in commands.execute($0, from: $1) })
-    parts.commands.onCommand = surroundings.onActivity
+    clients.execute = { [unowned commands] in commands.execute($0, from: $1) }
     disk.onNews = { [unowned hub = parts.hub] news in
       hub.tell(news)
       surroundings.onActivity()

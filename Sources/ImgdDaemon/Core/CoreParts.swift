@@ -16,7 +16,7 @@ struct CoreParts {
   let jobs: FetchJobs
   let fleetPurges: FleetPurges
   let fleet: FleetTier
-  let commands = CommandCounter()
+  let commands: CommandCounter
   let hits: PlainHits
   let pipeline: FetchPipeline
   let requests: FetchRequests
@@ -24,9 +24,10 @@ struct CoreParts {
 
   init(
     _ settings: Configuration, transfers: any Transfers, decoding: any Decoding, fleet edge: (any Fleet)?,
-    disk: DiskTier, _ access: Access, loop: EventLoop
+    disk: DiskTier, loop: EventLoop, in surroundings: Surroundings
   ) {
-    self.access = access
+    access = surroundings.access
+    commands = CommandCounter(onCommand: surroundings.onActivity)
     turns = Turns(loop: loop)
     desk = ReplyDesk(loop: loop)
     hub = EventHub(turns: turns)
@@ -48,7 +49,8 @@ struct CoreParts {
     hits = PlainHits(ground, jobs: jobs, commands: commands)
     pipeline = FetchPipeline(ground, jobs: jobs, hits: hits, settings: settings)
     requests = FetchRequests(ground, jobs: jobs, hits: hits, pipeline: pipeline, settings: settings)
-    clients = Clients(limits: WireLimits(settings.control), access, turns: turns, desk: desk, loop: loop)
+    clients = Clients(
+      limits: WireLimits(settings.control), access, known: hits, turns: turns, desk: desk, loop: loop)
     downloader.onPlaces = { [unowned pipeline] in pipeline.startTransfers() }
     let places = Purge.Places(downloader: downloader, pictures: pictures, renditions: renditions, hub: hub)
     fleetPurges.applied.begin = { filter, isSoft, then in

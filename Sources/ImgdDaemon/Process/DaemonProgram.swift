@@ -68,6 +68,7 @@ package enum DaemonProgram {
     signal(SIGCHLD, SIG_DFL)
     OpenFiles.raiseLimit()
     Heap.mergeFreedAtOnce()
+    Heap.keepFreed()
     do throws(StartProblem) {
       let daemon = try Daemon(configuration, reloadingFrom: source, in: environment)
       try daemon.run()

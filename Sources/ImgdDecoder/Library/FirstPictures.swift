@@ -1,4 +1,5 @@
 import CVips
+import ImgdDecode
 import ImgdPicture
 
 /// Pictures that are decoded before the process shuts itself off: libraries then have what they load or read at
@@ -8,8 +9,19 @@ enum FirstPictures {
   static func decode() -> Set<PictureFormat> {
     var formats: Set<PictureFormat> = [.bmp, .ico]
     for (format, digits) in FirstPictureBytes.all where isDecoded(bytes(digits), format) { formats.insert(format) }
+    if isDrawn { formats.insert(.svg) }
     vips_error_clear()
     return formats
+  }
+
+  private static var isDrawn: Bool {
+    unsafe Array(FirstPictureBytes.svg.utf8).withUnsafeBufferPointer { bytes in
+      do throws(DecodeFailure) {
+        let source = try unsafe Source(bytes, format: .svg, limits: DecodeLimits())
+        _ = try FittedPicture(source, in: nil).make()
+        return true
+      } catch { return false }
+    }
   }
 
   private static func isDecoded(_ bytes: [UInt8], _ format: PictureFormat) -> Bool {
@@ -39,6 +51,8 @@ enum FirstPictureBytes {
     (.jpeg, jpeg), (.png, png), (.gif, gif), (.webp, webp), (.avif, avif), (.heic, heic), (.tiff, tiff), (.jxl, jxl),
     (.jp2, jp2),
   ]
+
+  static let svg = #"<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"><rect width="8" height="8"/></svg>"#
 
   private static let jpeg = """
     ffd8ffdb004300080606070605080707070909080a0c140d0c0b0b0c1912130f141d1a1f1e1d1a1c1c20242e2720222c231c1c2837292c30\

@@ -1,6 +1,6 @@
 // libvips reads far more than the pictures of the web, and looks for a loader that fits the bytes. Here a loader is
 // chosen by the format that the daemon recognised, and all others are blocked, among them those that read other
-// files, scripts or documents: SVG, PDF, PostScript, ImageMagick's two hundred.
+// files, scripts or documents: PDF, PostScript, ImageMagick's two hundred. Drawings do not go through it (`Drawing`).
 
 internal import CVips
 import Glibc
@@ -61,7 +61,7 @@ extension PictureFormat {
     case .tiff: ("tiffload_buffer", "VipsForeignLoadTiff")
     case .jxl: ("jxlload_buffer", "VipsForeignLoadJxl")
     case .jp2: ("jp2kload_buffer", "VipsForeignLoadJp2k")
-    case .bmp, .ico: nil
+    case .bmp, .ico, .svg: nil
     }
   }
 
@@ -75,7 +75,7 @@ extension PictureFormat {
     case .avif: ("heifsave_buffer", "VipsForeignSaveHeif")
     case .tiff: ("tiffsave_buffer", "VipsForeignSaveTiff")
     case .jxl: ("jxlsave_buffer", "VipsForeignSaveJxl")
-    case .heic, .jp2, .bmp, .ico: nil
+    case .heic, .jp2, .bmp, .ico, .svg: nil
     }
   }
 
@@ -87,7 +87,7 @@ extension PictureFormat {
     case .webp: 16_383
     case .avif: 16_384
     case .gif: 65_535
-    case .png, .tiff, .jxl, .heic, .jp2, .bmp, .ico: nil
+    case .png, .tiff, .jxl, .heic, .jp2, .bmp, .ico, .svg: nil
     }
   }
 }

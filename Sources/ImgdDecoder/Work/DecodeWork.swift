@@ -44,7 +44,8 @@ package enum DecodeWork {
     self.picture = picture
     self.limits = limits
     unsafe self.bytes = unsafe bytes
-    try check(width: picture.width, height: picture.height, frames: 1)
+    // A drawing may call itself as large as it likes: what counts is the size at which it is drawn.
+    if !format.isDrawn { try check(width: picture.width, height: picture.height, frames: 1) }
   }
 
   var format: PictureFormat { picture.format }
@@ -76,7 +77,7 @@ package enum DecodeWork {
     }
   }
 
-  /// Opens the picture with its loader; nothing but its header has been read yet.
+  /// Opens a picture that is not drawn with its loader; nothing but its header has been read yet.
   func open(allFrames: Bool = false) throws(DecodeFailure) -> VipsPicture {
     guard let loader = format.loader else { return try unsafe Bitmap.decode(bytes.span, self) }
     guard let image = unsafe cvips_load(loader.name, bytes.baseAddress, bytes.count, allFrames ? 1 : 0) else {
@@ -91,7 +92,7 @@ package enum DecodeWork {
   /// The failure of a form with its true cause. Pixels are read when they are asked for, so that any step may fail
   /// because of the loader. The picture is damaged only if the loader fails without the other steps.
   func explained(_ failure: DecodeFailure) -> DecodeFailure {
-    guard failure.cause == .unmade else { return failure }
+    guard failure.cause == .unmade, !format.isDrawn else { return failure }
     do throws(DecodeFailure) {
       vips_error_clear()
       try open().readThrough()

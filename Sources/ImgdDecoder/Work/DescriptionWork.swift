@@ -8,7 +8,7 @@ enum DescriptionWork {
 
   static func make(_ source: Source) throws(DecodeFailure) -> PictureDescription {
     let box = Rendition.Box(width: side, height: side)
-    let picture = try FittedPicture(try source.open(), of: source, in: box).make().inRGBA()
+    let picture = try FittedPicture(source, in: box).make().inRGBA()
     var pixels = [UInt8](repeating: 0, count: picture.width * picture.height * 4)
     var failure: DecodeFailure?
     unsafe pixels.withUnsafeMutableBytes { room in

@@ -9,13 +9,12 @@ enum FileWork {
     throws(DecodeFailure) -> MadePicture
   {
     let mayMove = rendition.frames == .all && source.format.isAnimatable && (format ?? source.format).isAnimatable
-    let opened = try source.open(allFrames: mayMove)
+    let picture = try FittedPicture(source, in: rendition.box, allFrames: mayMove)
     let isKept = VipsLibrary.savers.contains(source.format)
-    let target = format ?? (isKept ? source.format : opened.hasAlpha ? .png : .jpeg)
+    let target = format ?? (isKept ? source.format : picture.hasAlpha ? .png : .jpeg)
     guard VipsLibrary.savers.contains(target) else {
       throw DecodeFailure(.unsupported, "\(target.name) cannot be written")
     }
-    let picture = try FittedPicture(opened, of: source, in: rendition.box)
     let size = picture.size
     if let most = target.longestSide, max(size.width, size.height) > most {
       throw DecodeFailure(.tooLarge, "\(size.width)x\(size.height), and \(target.name) has at most \(most) a side")
@@ -68,7 +67,7 @@ extension VipsPicture {
     case .gif: unsafe cvips_save_gif(image, &bytes, &count)
     case .tiff: unsafe cvips_save_tiff(image, &bytes, &count)
     case .jxl: unsafe cvips_save_jxl(image, &bytes, &count, quality ?? 80)
-    case .heic, .jp2, .bmp, .ico: -1
+    case .heic, .jp2, .bmp, .ico, .svg: -1
     }
   }
 }

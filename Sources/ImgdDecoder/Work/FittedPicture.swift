@@ -7,7 +7,8 @@ struct FittedPicture {
   /// The size of a frame of the result, upright and padded.
   let size: Size
   private let source: Source
-  private let opened: VipsPicture
+  /// Nil for a drawing, which is drawn in the size that is made of it.
+  private let opened: VipsPicture?
   private let box: Rendition.Box?
   /// The part of a frame that is cut out first; nil for the whole.
   private let part: CutPart?
@@ -16,8 +17,12 @@ struct FittedPicture {
   /// For a picture that has to be enlarged to cover the box.
   private let cover: EnlargedCover?
 
-  init(_ opened: VipsPicture, of source: Source, in box: Rendition.Box?) throws(DecodeFailure) {
-    let whole = opened.uprightFrame
+  init(_ source: Source, in wanted: Rendition.Box?, allFrames: Bool = false) throws(DecodeFailure) {
+    let opened = source.format.isDrawn ? nil : try source.open(allFrames: allFrames)
+    var box = wanted
+    // No size of a drawing is larger than it.
+    if opened == nil { box?.enlarges = true }
+    let whole = opened?.uprightFrame ?? Size(width: source.picture.width, height: source.picture.height)
     part = try box?.area.map { (area) throws(DecodeFailure) in try CutPart(area, of: whole) }
     let own = part?.size ?? whole
     self.source = source
@@ -25,8 +30,7 @@ struct FittedPicture {
     self.box = box
     self.own = own
     size = box.map { Size(of: own, in: $0) } ?? own
-    cover = box?.fit == .cover ? EnlargedCover(of: own, wanted: self.size) : nil
-    let frames = opened.frames
+    cover = box?.fit == .cover && opened != nil ? EnlargedCover(of: own, wanted: self.size) : nil
     try source.check(width: self.size.width, height: self.size.height, frames: frames)
     // All other steps are at most as large as the picture itself, or as the result.
     if let between = cover?.enlarged {
@@ -34,9 +38,16 @@ struct FittedPicture {
     }
   }
 
+  var frames: Int { opened?.frames ?? 1 }
+
+  /// How long each of several frames is shown, in milliseconds.
+  var delays: [Int] { opened.flatMap { $0.frames > 1 ? $0.delays : nil } ?? [] }
+
+  var hasAlpha: Bool { opened?.hasAlpha ?? true }
+
   func make() throws(DecodeFailure) -> VipsPicture {
+    guard var opened else { return try drawn() }
     guard let box else { return try opened.upright() }
-    var opened = opened
     if let part { opened = try opened.upright().cut(to: part.size, at: part.corner) }
     guard box.width != nil || box.height != nil else { return try opened.upright() }
     if let cover { return try enlarged(opened, cover, box) }
@@ -47,6 +58,13 @@ struct FittedPicture {
       if box.fit != .cover || box.crop.isFound { return try found(opened, box) }
     }
     return try cut(opened, box)
+  }
+
+  private func drawn() throws(DecodeFailure) -> VipsPicture {
+    let whole = DrawnPart(part ?? CutPart(corner: Corner(left: 0, top: 0), size: own))
+    guard let box else { return try source.draw(whole, as: own) }
+    guard box.fit == .cover else { return try source.draw(whole, as: Size(of: own, in: box.unpadded)) }
+    return try source.draw(try source.seen(of: whole, covering: size, box.crop), as: size)
   }
 
   /// Fills what the picture leaves of its box. A format without alpha shows a colour everywhere, which is white unless

@@ -21,6 +21,8 @@ struct CutPart: Equatable {
   let corner: Corner
   let size: Size
 
+  init(corner: Corner, size: Size) { (self.corner, self.size) = (corner, size) }
+
   /// What of an area is inside of a picture.
   init(_ area: Rendition.Box.Area, of whole: Size) throws(DecodeFailure) {
     func span(_ start: Int, _ length: Int, _ side: Int) -> Range<Int> {

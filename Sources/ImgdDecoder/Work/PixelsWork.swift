@@ -9,14 +9,13 @@ enum PixelsWork {
   static func make(_ source: Source, _ rendition: Rendition) throws(DecodeFailure) -> MadePicture {
     let (box, layout) = (rendition.box, rendition.layout)
     if box == nil, let made = try JPEGWork.make(source, layout) { return made }
-    let opened = try source.open(allFrames: rendition.frames == .all && source.format.isAnimatable)
-    guard opened.frames <= MadePicture.mostDelays else {
-      throw DecodeFailure(.tooLarge, "\(opened.frames) frames, at most \(MadePicture.mostDelays) as pixels")
+    let fitted = try FittedPicture(
+      source, in: box, allFrames: rendition.frames == .all && source.format.isAnimatable)
+    guard fitted.frames <= MadePicture.mostDelays else {
+      throw DecodeFailure(.tooLarge, "\(fitted.frames) frames, at most \(MadePicture.mostDelays) as pixels")
     }
-    let delays = opened.frames > 1 ? opened.delays : []
-    let fitted = try FittedPicture(opened, of: source, in: box)
     let picture = try fitted.padded(try fitted.make().inRGBA(), withAlpha: true)
-    return try write(picture, layout, frames: source.picture.frames, delays: delays)
+    return try write(picture, layout, frames: source.picture.frames, delays: fitted.delays)
   }
 
   /// Computes the pixels into memory that can be given away.

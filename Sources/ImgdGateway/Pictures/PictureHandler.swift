@@ -1,4 +1,4 @@
-// The path of an admitted request: format ─► line ─► held? ─► daemon ─► conditions ─► range ─► answer.
+// The path of an admitted request: format ─► line ─► held? ─► daemon ─► a drawing? ─► conditions ─► range ─► answer.
 
 internal import ImgdConnection
 package import ImgdSystem
@@ -54,8 +54,12 @@ package final class PictureHandler {
     let mark = held.mark
     // Not part of the key: all clients are shown the same picture.
     request.extras.share = fetch.share
+    ask(request, for: fetch, as: HeldPictures.Place(key: key, mark: mark))
+  }
+
+  private func ask(_ request: FetchRequest, for fetch: PictureFetch, as place: HeldPictures.Place) {
     fetch.call = link.ask(.fetch(request), within: timeout + Self.grace) { [unowned self] outcome in
-      receive(outcome, for: fetch, as: HeldPictures.Place(key: key, mark: mark))
+      receive(outcome, to: request, for: fetch, as: place)
     }
   }
 
@@ -64,7 +68,9 @@ package final class PictureHandler {
 
   // MARK: Answers
 
-  private func receive(_ outcome: DaemonLink.Outcome, for fetch: PictureFetch, as place: HeldPictures.Place) {
+  private func receive(
+    _ outcome: DaemonLink.Outcome, to request: FetchRequest, for fetch: PictureFetch, as place: HeldPictures.Place
+  ) {
     let answer: DaemonAnswer
     switch outcome {
     case .success(let told): answer = told
@@ -74,6 +80,7 @@ package final class PictureHandler {
     guard answer.reply.succeeded == true else { return settle(fetch, with: ErrorAnswer(answer.reply)) }
     // A process without room for a descriptor receives none.
     guard let facts = PictureFacts(answer.reply), answer.hasDescriptor else { return settle(fetch, with: .unreachable) }
+    guard !facts.isDrawing else { return askForPixels(request, for: fetch, as: place) }
     let headers = PictureHeaders(
       facts: facts, own: fetch.ownFields, mostFresh: fetch.request.expires.map { $0 - Int(wallSeconds()) })
     let part = { headers.partResponse($0, answer.takeDescriptor()) }
@@ -82,6 +89,14 @@ package final class PictureHandler {
       held.keep(HeldPicture(headers: headers, response: response), as: place)
       return response
     }
+  }
+
+  /// Asks for a PNG in place of a drawing: a browser would run what is in that, as a page of this host.
+  private func askForPixels(_ request: FetchRequest, for fetch: PictureFetch, as place: HeldPictures.Place) {
+    guard request.form.formats != [.png] else { return settle(fetch, with: .unreachable) }
+    var request = request
+    request.form.formats = [.png]
+    ask(request, for: fetch, as: place)
   }
 
   /// Answers with as much of the picture as the request's conditions ask for; without `part`, only with the whole

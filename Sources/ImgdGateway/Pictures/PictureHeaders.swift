@@ -68,6 +68,9 @@ struct PictureFacts {
   /// Zero for a stale picture.
   let freshFor: Int
 
+  /// Whether it is a document that a browser would open, and not pixels.
+  var isDrawing: Bool { type == "image/svg+xml" }
+
   /// Nil for an answer without a picture.
   init?(_ reply: Reply) {
     guard reply.succeeded == true, let type = reply.text("type"), let lent = reply.objects("fds")?.first,

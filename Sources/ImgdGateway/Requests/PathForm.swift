@@ -77,23 +77,31 @@ struct PathForm {
     case (.cachebuster, _): break
     case (.extend, let text): extends = try ParameterValue.flag(text, of: option)
     case (.crop, let text): try readCrop(text)
-    case (.gravity, let text) where text.utf8.starts(with: "fp:".utf8):
-      let point = text.split(separator: ":", omittingEmptySubsequences: false).dropFirst().joined(separator: ",")
-      try given.read(.crop, ParameterValue(name: "gravity", field: "gravity", text: point))
+    case (.gravity, let text) where text.utf8.starts(with: "fp:".utf8): try readPoint(text)
     case (_, let text): try readArguments(text, of: option)
     }
+  }
+
+  /// The point to keep, in fractions of the sides.
+  private mutating func readPoint(_ text: Substring) throws(GatewayError) {
+    let parts = text.split(separator: ":", omittingEmptySubsequences: false).dropFirst()
+    let wanted = "ce, sm or fp:x:y with fractions of the sides, such as fp:0.4:0.3"
+    let value = ParameterValue(
+      name: "gravity", field: "gravity", text: parts.joined(separator: ","), original: (String(text), wanted))
+    guard parts.count == 2 else { throw value.wrong(wanted) }
+    try given.read(.crop, value)
   }
 
   /// Width and height of a part, which begins at the top left, or as far from there as its gravity says.
   private mutating func readCrop(_ text: Substring) throws(GatewayError) {
     let parts = text.split(separator: ":", omittingEmptySubsequences: false)
-    guard parts.count == 2 || parts.count == 5 && parts[2] == "nowe" else {
-      throw .badRequest(
-        "\"crop\" was \"\(Excerpt.of(String(text)))\"; it takes width:height, or width:height:nowe:x:y", field: "crop")
-    }
-    let corner = parts.count == 2 ? ["0", "0"] : parts[3...]
-    let numbers = (corner + parts[..<2]).joined(separator: ",")
-    try given.read(.area, ParameterValue(name: "crop", field: "crop", text: numbers))
+    let corner = parts.count == 2 ? ["0", "0"] : parts.dropFirst(3)
+    let wanted = "width:height, or width:height:nowe:x:y"
+    let value = ParameterValue(
+      name: "crop", field: "crop", text: (corner + parts.prefix(2)).joined(separator: ","),
+      original: (String(text), wanted))
+    guard parts.count == 2 || parts.count == 5 && parts[2] == "nowe" else { throw value.wrong(wanted) }
+    try given.read(.area, value)
   }
 
   private mutating func readArguments(_ text: Substring, of option: PathOption) throws(GatewayError) {
@@ -135,13 +143,17 @@ struct PathForm {
   private mutating func takeExtension(of text: Substring) throws(GatewayError) -> Substring {
     guard let sign = text.utf8.lastIndex(of: UInt8(ascii: "@")) else { return text }
     let word = String(text[text.utf8.index(after: sign)...])
-    guard WantedFormat(rawValue: word) != nil else {
+    guard let format = WantedFormat(rawValue: word) else {
       let known = alternatives(WantedFormat.allCases.map { $0.rawValue })
       throw .badRequest(
         "\"@\(Excerpt.of(word))\" at the end names no format; it takes \(known). An @ of the URL is written %40",
         field: "format")
     }
-    try given.read(.format, ParameterValue(name: "@", field: "format", text: word))
+    guard given.form.format == nil else {
+      throw .badRequest(
+        "\"@\(word)\" at the end is a second format, after that of an option; it takes one", field: "format")
+    }
+    given.form.format = format
     return text[..<sign]
   }
 

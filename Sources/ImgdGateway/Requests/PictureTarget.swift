@@ -135,6 +135,8 @@ struct ParameterValue {
   /// The parameter or option of the error.
   let field: String
   let text: String
+  /// What the target says for it in words of its own, and what it takes in these; nil for the words of a query.
+  var original: (text: String, wanted: String)?
 
   func integer(_ range: ClosedRange<Int>, _ kind: String) throws(GatewayError) -> Int {
     guard !text.isEmpty, text.utf8.allSatisfy({ 48...57 ~= $0 }), let number = Int(text), range.contains(number) else {
@@ -167,15 +169,17 @@ struct ParameterValue {
 
   func crop() throws(GatewayError) -> PictureForm.Crop {
     if let crop = PictureForm.Crop(text) { return crop }
-    if nearestName(to: text, among: PictureForm.Crop.words) != nil { throw wrong(among: PictureForm.Crop.words) }
-    throw wrong(PictureForm.Crop.wanted)
+    guard original == nil, nearestName(to: text, among: PictureForm.Crop.words) != nil else {
+      throw wrong(PictureForm.Crop.wanted)
+    }
+    throw wrong(among: PictureForm.Crop.words)
   }
 
   func area() throws(GatewayError) -> PictureForm.Area {
     do throws(NumberProblem) { return try PictureForm.Area(text) } catch {
       throw error.name.isEmpty
         ? wrong(error.wanted)
-        : refusal("\"\(name)\" was \"\(Excerpt.of(text))\"; its \(error.name) takes \(error.wanted)")
+        : refusal("\"\(name)\" was \"\(Excerpt.of(original?.text ?? text))\"; its \(error.name) takes \(error.wanted)")
     }
   }
 
@@ -205,7 +209,8 @@ struct ParameterValue {
 
   /// A complaint with the values that would be right.
   func wrong(_ wanted: String) -> GatewayError {
-    text.isEmpty
+    let (text, wanted) = original ?? (text, wanted)
+    return text.isEmpty
       ? refusal("\"\(name)\" is empty; it takes \(wanted)")
       : refusal("\"\(name)\" was \"\(Excerpt.of(text))\"; it takes \(wanted)")
   }

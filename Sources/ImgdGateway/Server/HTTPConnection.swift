@@ -5,6 +5,7 @@ internal import ImgdSystem
 final class HTTPConnection {
   /// In bytes a second: an answer has the time that it takes at this pace, in addition to the time allowed for silence.
   private static let slowestReader = 4_096
+  private static let patience = Duration.seconds(5)
 
   let engine: HTTPEngine
   let socket: CInt
@@ -12,6 +13,8 @@ final class HTTPConnection {
   /// The request that is being read or answered.
   var request: HTTPRequest?
   private var departure: Watch?
+  /// Runs for a client that may have gone.
+  private var patience: Timer?
   private var holdsBack = false
   private var deadline: MovingDeadline?
 
@@ -70,16 +73,21 @@ final class HTTPConnection {
 
   /// Watches a socket that the library does not look at. Requests may still arrive there, and stay.
   ///
-  /// Over TCP there is no way to tell whether a client that sends no more still reads; today's clients do not go on
-  /// after that. Over a Unix socket there is one.
+  /// Over a Unix socket the kernel tells a client that has gone from one that only sends no more. Over TCP both look
+  /// alike until something is sent to them, so there a client that sends no more keeps its request for a while.
   func watchForDeparture(_ onLeave: @escaping () -> Void) {
     let interest: Interest = peer == .unix ? [] : Readiness.read.union(.edge)
-    departure = try? engine.loop.watch(socket, for: interest) { readiness in
-      if !readiness.intersection(Readiness.hangup.union(.halfClosed)).isEmpty { onLeave() }
+    departure = try? engine.loop.watch(socket, for: interest) { [unowned self] readiness in
+      if !readiness.intersection(.hangup).isEmpty { return onLeave() }
+      guard readiness.contains(.halfClosed), patience == nil else { return }
+      patience = engine.loop.schedule(after: Self.patience, onLeave)
     }
   }
 
-  func watchNoMore() { departure.take()?.cancel() }
+  func watchNoMore() {
+    departure.take()?.cancel()
+    patience.take()?.cancel()
+  }
 }
 
 /// Finds the requests that have waited for a moment, so that it is worthwhile to watch their clients. Most answers

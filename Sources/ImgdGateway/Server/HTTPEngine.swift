@@ -58,7 +58,12 @@ internal import ImgdSystem
     unsafe self.daemon = daemon
     seat = place.join(UInt64(UInt(bitPattern: daemon)), epoll: unsafe http_epoll(daemon))
     deadline = MovingDeadline(on: loop) { [weak self] in self?.runLibrary() }
-    watch = try loop.watch(unsafe http_epoll(daemon), for: .read) { [weak self] _ in self?.runForSockets() }
+    do throws(SystemFailure) {
+      watch = try loop.watch(unsafe http_epoll(daemon), for: .read) { [weak self] _ in self?.runForSockets() }
+    } catch {
+      stop()
+      throw error
+    }
   }
 
   // MARK: Connections

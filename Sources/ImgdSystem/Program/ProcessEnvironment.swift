@@ -69,6 +69,10 @@ package enum Heap {
   /// one go when it needs a large piece: after a purge of 100,000 pictures that takes 30 ms.
   package static func mergeFreedAtOnce() { linux_merge_freed() }
 
+  /// Has malloc keep what was freed a moment ago. By default it returns all but some 256 KiB to the kernel at once:
+  /// libcurl takes a room of 128 KiB for each transfer, whose pages would be new for each.
+  package static func keepFreed() { linux_keep_freed(4 << 20) }
+
   /// Returns free pages to the kernel.
   package static func giveBack() {
     BodySlabs.shared.giveBack()

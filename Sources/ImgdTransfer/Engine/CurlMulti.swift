@@ -43,7 +43,6 @@ internal import ImgdSystem
 
   func add(_ exchange: Exchange) {
     exchange.easy.set(CURLOPT_CLOSESOCKETDATA, context: self)
-    unsafe curl_easy_on_close(exchange.easy.pointer, socketIsClosing)
     unsafe curl_multi_add_handle(multi, exchange.easy.pointer)
     // curl starts added handles when it is called; one call suffices for all handles of a tick.
     guard !isStartDue else { return }
@@ -146,35 +145,47 @@ private func timerChanged(_ handle: UnsafeMutableRawPointer?, _ delay: Int, _ co
   return 0
 }
 
-private func socketIsClosing(_ context: UnsafeMutableRawPointer?, _ socket: curl_socket_t) -> CInt {
+func socketIsClosing(_ context: UnsafeMutableRawPointer?, _ socket: curl_socket_t) -> CInt {
   unsafe object(context, CurlMulti.self)?.socketCloses(socket)
   return Glibc.close(socket)
 }
 
+/// A handle of curl's, for one exchange after the other. Options that are the same for all are set once.
 @safe final class EasyHandle {
   // Valid from init to deinit; curl's own state is only used on the transfer thread.
   let pointer: UnsafeMutableRawPointer
   private let errors: UnsafeMutablePointer<CChar>
-  private var lists: [UnsafeMutablePointer<curl_slist>] = unsafe []
+  /// The header lines of an exchange that has none of its own.
+  private let usualLines: UnsafeMutablePointer<curl_slist>?
+  private var lists: [(option: CURLoption, list: UnsafeMutablePointer<curl_slist>)] = unsafe []
+  private let proxy: String?
+  private let caFile: String
+  private let ownLines: [String]
 
-  init?() {
+  init?(_ settings: TransferSettings) {
     guard let pointer = unsafe curl_easy_init() else { return nil }
     unsafe self.pointer = unsafe pointer
     unsafe errors = .allocate(capacity: Int(CURL_ERROR_SIZE))
-    reset()
+    unsafe errors.pointee = 0
+    proxy = settings.proxy
+    caFile = settings.caFile
+    ownLines = settings.ownFields.lines
+    unsafe usualLines = Self.list(of: ownLines)
+    unsafe curl_easy_set_errors(pointer, errors)
+    unsafe curl_easy_set_list(pointer, CURLOPT_HTTPHEADER, usualLines)
+    configure(proxy: proxy, caFile: caFile)
   }
 
   deinit {
     unsafe curl_easy_cleanup(pointer)
-    freeLists()
+    while let (_, list) = unsafe lists.popLast() { unsafe curl_slist_free_all(list) }
+    unsafe curl_slist_free_all(usualLines)
     unsafe errors.deallocate()
   }
 
-  func reset() {
-    unsafe curl_easy_reset(pointer)
-    freeLists()
-    unsafe errors.pointee = 0
-    unsafe curl_easy_set_errors(pointer, errors)
+  /// Whether it was made with the settings that hold for an exchange.
+  func suits(_ settings: TransferSettings) -> Bool {
+    settings.proxy == proxy && settings.caFile == caFile && settings.ownFields.lines == ownLines
   }
 
   func set(_ option: CURLoption, _ value: Int) { unsafe curl_easy_set_long(pointer, option, value) }
@@ -186,15 +197,27 @@ private func socketIsClosing(_ context: UnsafeMutableRawPointer?, _ socket: curl
     unsafe curl_easy_set_context(pointer, option, Unmanaged.passUnretained(object).toOpaque())
   }
 
+  /// Sets lines for one exchange; none leaves the option as it is.
   func set(_ option: CURLoption, lines: [String]) {
-    var list: UnsafeMutablePointer<curl_slist>?
-    for line in lines { unsafe list = unsafe curl_slist_append(list, line) }
-    guard let list = unsafe list else { return }
-    unsafe lists.append(list)
+    guard let list = unsafe Self.list(of: lines) else { return }
+    unsafe lists.append((option, list))
     unsafe curl_easy_set_list(pointer, option, list)
   }
 
-  private func freeLists() { while let list = unsafe lists.popLast() { unsafe curl_slist_free_all(list) } }
+  private static func list(of lines: [String]) -> UnsafeMutablePointer<curl_slist>? {
+    var list: UnsafeMutablePointer<curl_slist>?
+    for line in lines { unsafe list = unsafe curl_slist_append(list, line) }
+    return unsafe list
+  }
+
+  /// Forgets what was about one exchange, before the next: its lines, and curl's complaint.
+  func forgetExchange() {
+    while let (option, list) = unsafe lists.popLast() {
+      unsafe curl_easy_set_list(pointer, option, option == CURLOPT_HTTPHEADER ? usualLines : nil)
+      unsafe curl_slist_free_all(list)
+    }
+    unsafe errors.pointee = 0
+  }
 
   /// curl's own description of its error; may be empty. It may quote the origin, such as its
   /// certificate, so characters that are not printable are replaced.

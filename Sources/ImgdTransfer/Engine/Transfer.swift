@@ -65,7 +65,7 @@ final class Transfer {
 
   func begin() {
     watchDeadline()
-    do throws(TransferFailure) { url = try TransferURL(order.url) } catch { return finish(.failed(error)) }
+    do throws(TransferFailure) { url = try table.url(order.url) } catch { return finish(.failed(error)) }
     partial = partialKey.flatMap { table.partials.takeBody(of: $0, at: table.loop.now) }
     furthest = partial?.count ?? 0
     hold(furthest)
@@ -102,7 +102,7 @@ final class Transfer {
 
   private func timeIsUp() {
     let (host, phase) = (url?.host ?? "the host", order.phase.phase)
-    var failure = TransferFailure(.timeout(phase), phase.complaint(about: host, after: timeLimit))
+    var failure = TransferFailure.timeout(phase, of: host, after: timeLimit)
     failure.expected = exchange?.expected
     failure.received = exchange?.received
     finish(.failed(failure))
@@ -136,8 +136,8 @@ final class Transfer {
       if settings.proxy != nil { try checkAddress(in: url) }
       order.phase.enter(.connect)
       let exchange = Exchange(
-        try request(for: url), on: try table.takeHandle(), for: self, maxBytes: maxBytes, resuming: partial.take(),
-        loop: table.loop)
+        try request(for: url), on: try table.takeHandle(for: settings), for: self, maxBytes: maxBytes,
+        resuming: partial.take(), loop: table.loop)
       self.exchange = exchange
       table.sessions.attach(exchange.easy, for: url)
       table.multi.add(exchange)
@@ -154,7 +154,7 @@ final class Transfer {
   }
 
   private func request(for url: TransferURL) throws(TransferFailure) -> ExchangeRequest {
-    var request = try ExchangeRequest(url: url, headers: order.headers, settings: settings)
+    let request = try ExchangeRequest(url: url, headers: order.headers, settings: settings)
     request.addresses = request.target.name.flatMap(table.names.known) ?? []
     request.connectTimeout -= waitedForName
     request.afterPublic = order.isAfterPublic
@@ -222,8 +222,7 @@ final class Transfer {
     let begun = table.loop.now
     let limit = settings.connectTimeout
     patience = table.loop.schedule(after: limit - waitedForName) { [unowned self] in
-      let complaint = TransferPhase.dns.complaint(about: name, after: limit)
-      finish(.failed(TransferFailure(.timeout(.dns), complaint)))
+      finish(.failed(TransferFailure.timeout(.dns, of: name, after: limit)))
     }
     question = table.names.find(name, for: order.uid) { [unowned self] answer in
       waitedForName += table.loop.now - begun

@@ -48,7 +48,9 @@ struct ExchangeReview {
     case .idle where head.isComplete && !head.isSuccess: return nil
     case .idle:
       let limit = request.settings.idleTimeout
-      return .failed(unfinished(.timeout(phase), "\(host) has sent nothing for \(limit)"))
+      var failure = unfinished(.timeout(phase), "\(host) has sent nothing for \(limit)")
+      failure.timeLimit = limit
+      return .failed(failure)
     }
   }
 
@@ -110,17 +112,18 @@ struct ExchangeReview {
     switch code {
     case CURLE_OK:
       // curl reports success for a head that has no end.
-      return connect(CURLE_GOT_NOTHING, isTransient: true)
+      return connect(noAnswer, isTransient: true)
     case CURLE_URL_MALFORMAT: return TransferFailure(.badURL, "the URL of \(host) cannot be requested: \(reason)")
     case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY:
       return TransferFailure(.dns, "\(request.target.host) has no address: \(reason)")
     case CURLE_OPERATION_TIMEDOUT:
-      let limit = request.settings.connectTimeout
-      return TransferFailure(.timeout(phase), phase.complaint(about: host, after: limit))
+      return TransferFailure.timeout(phase, of: host, after: request.settings.connectTimeout)
     case CURLE_OUT_OF_MEMORY: return TransferFailure(.unavailable, "out of memory")
     case CURLE_SSL_CACERT_BADFILE:
       let file = request.settings.caFile
       return TransferFailure(.tls, "no origin can be verified: imgd cannot read certificates from \(file)")
+    case CURLE_SSL_CONNECT_ERROR where hasLostConnection:
+      return connect("the TLS handshake with \(host) broke off: \(reason)", isTransient: true)
     case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER,
       CURLE_SSL_CRL_BADFILE, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_ENGINE_NOTFOUND, CURLE_SSL_ENGINE_SETFAILED,
       CURLE_SSL_ENGINE_INITFAILED, CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_PINNEDPUBKEYNOTMATCH,
@@ -129,9 +132,9 @@ struct ExchangeReview {
     // Refused, reset or ended before a byte of the answer: another attempt may succeed.
     case CURLE_COULDNT_CONNECT, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE, CURLE_HTTP2,
       CURLE_HTTP2_STREAM, CURLE_SEND_FAIL_REWIND:
-      return connect(code, isTransient: true)
+      return connect(noAnswer, isTransient: true)
     case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING, CURLE_PROXY:
-      return connect(code, isTransient: false)
+      return connect(noAnswer, isTransient: false)
     default: return TransferFailure(.internal, "the request to \(host) failed: \(reason)")
     }
   }
@@ -145,8 +148,16 @@ struct ExchangeReview {
     return failure
   }
 
-  private func connect(_ code: CURLcode, isTransient: Bool) -> TransferFailure {
-    var failure = TransferFailure(.connect, "no answer from \(host): \(reason)")
+  private var noAnswer: String { "no answer from \(host): \(reason)" }
+
+  /// Whether the connection of a handshake was reset or ended. curl has the same code for that as for a handshake that
+  /// one of both sides has refused, and tells them apart in its description alone.
+  private var hasLostConnection: Bool {
+    ["Recv failure", "Send failure", "SSL_ERROR_SYSCALL", "unexpected eof"].contains { reason.contains($0) }
+  }
+
+  private func connect(_ message: String, isTransient: Bool) -> TransferFailure {
+    var failure = TransferFailure(.connect, message)
     failure.address = addresses.connected?.description
     failure.isTransient = isTransient
     return failure

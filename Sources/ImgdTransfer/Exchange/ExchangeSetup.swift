@@ -2,62 +2,71 @@ internal import CCurl
 internal import ImgdSystem
 
 extension Exchange {
-  /// Seconds for which curl keeps addresses: just long enough to use them, because it does not limit their number.
-  private static let addressLifetime = 5
-
-  /// Sets every option of the curl handle; curl's callbacks then call this exchange.
+  /// Sets the options of the curl handle that are this exchange's own; curl's callbacks then call it.
   func configure() {
     easy.set(CURLOPT_URL, request.url.text)
     easy.set(CURLOPT_HTTPHEADER, lines: request.headerLines)
-    easy.set(CURLOPT_NOSIGNAL, 1)
     easy.set(CURLOPT_RESOLVE, lines: request.addressLines)
-    easy.set(CURLOPT_DNS_CACHE_TIMEOUT, Self.addressLifetime)
     easy.set(CURLOPT_CONNECTTIMEOUT_MS, max(Int(request.connectTimeout.milliseconds), 1))
-    easy.set(CURLOPT_BUFFERSIZE, 128 * 1024)
-    easy.set(CURLOPT_TCP_NODELAY, 1)
     easy.set(CURLOPT_FRESH_CONNECT, request.avoidsKeptConnections ? 1 : 0)
+    easy.set(CURLOPT_HTTP_CONTENT_DECODING, request.decodes ? 1 : 0)
+    easy.set(CURLOPT_PRIVATE, context: self)
+    easy.set(CURLOPT_HEADERDATA, context: self)
+    easy.set(CURLOPT_WRITEDATA, context: self)
+    easy.set(CURLOPT_OPENSOCKETDATA, context: self)
+    easy.set(CURLOPT_PREREQDATA, context: self)
+    easy.set(CURLOPT_RESOLVER_START_DATA, context: self)
+    easy.set(CURLOPT_SSL_CTX_DATA, context: self)
+  }
+}
+
+extension EasyHandle {
+  /// Seconds for which curl keeps addresses: just long enough to use them, because it does not limit their number.
+  private static let addressLifetime = 5
+
+  /// Sets the options that are the same for all exchanges.
+  func configure(proxy: String?, caFile: String) {
+    set(CURLOPT_NOSIGNAL, 1)
+    set(CURLOPT_DNS_CACHE_TIMEOUT, Self.addressLifetime)
+    set(CURLOPT_BUFFERSIZE, 128 * 1024)
+    set(CURLOPT_TCP_NODELAY, 1)
     configureProtocol()
-    configureTrust()
-    configureCallbacks()
+    // Empty means none; unset would mean the proxy of the environment.
+    set(CURLOPT_PROXY, proxy ?? "")
+    set(CURLOPT_NOPROXY, "")
+    configureTrust(caFile)
+    setCallbacks()
   }
 
   /// Redirects are not followed here: each of them is an outcome of its transfer.
   private func configureProtocol() {
-    easy.set(CURLOPT_PROTOCOLS_STR, "http,https")
-    easy.set(CURLOPT_FOLLOWLOCATION, 0)
-    easy.set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS)
-    easy.set(CURLOPT_HTTP09_ALLOWED, 0)
-    easy.set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
-    // Empty means none; unset would mean the proxy of the environment.
-    easy.set(CURLOPT_PROXY, request.settings.proxy ?? "")
-    easy.set(CURLOPT_NOPROXY, "")
-    easy.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+    set(CURLOPT_PROTOCOLS_STR, "http,https")
+    set(CURLOPT_FOLLOWLOCATION, 0)
+    set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS)
+    set(CURLOPT_HTTP09_ALLOWED, 0)
+    set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
+    set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
     // Asks for unencoded bytes, and decodes a body that is encoded nevertheless.
-    easy.set(CURLOPT_ACCEPT_ENCODING, "identity")
-    easy.set(CURLOPT_HTTP_CONTENT_DECODING, request.decodes ? 1 : 0)
+    set(CURLOPT_ACCEPT_ENCODING, "identity")
   }
 
   /// One file of certificates: a directory is read again for every connection, which costs twenty times as much.
-  private func configureTrust() {
-    easy.set(CURLOPT_SSL_VERIFYPEER, 1)
-    easy.set(CURLOPT_SSL_VERIFYHOST, 2)
-    easy.set(CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2)
-    easy.set(CURLOPT_CAINFO, request.settings.caFile)
-    easy.set(CURLOPT_CAPATH, nil)
+  private func configureTrust(_ caFile: String) {
+    set(CURLOPT_SSL_VERIFYPEER, 1)
+    set(CURLOPT_SSL_VERIFYHOST, 2)
+    set(CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2)
+    set(CURLOPT_CAINFO, caFile)
+    set(CURLOPT_CAPATH, nil)
   }
 
-  private func configureCallbacks() {
-    let contexts = [
-      CURLOPT_PRIVATE, CURLOPT_HEADERDATA, CURLOPT_WRITEDATA, CURLOPT_OPENSOCKETDATA, CURLOPT_PREREQDATA,
-      CURLOPT_RESOLVER_START_DATA, CURLOPT_SSL_CTX_DATA,
-    ]
-    for option in contexts { easy.set(option, context: self) }
-    unsafe curl_easy_on_head(easy.pointer, headLineArrived)
-    unsafe curl_easy_on_body(easy.pointer, bodyPartArrived)
-    unsafe curl_easy_on_open(easy.pointer, socketIsWanted)
-    unsafe curl_easy_on_request(easy.pointer, connectionIsReady)
-    unsafe curl_easy_on_resolve(easy.pointer, lookUpIsDue)
-    unsafe curl_easy_on_tls(easy.pointer, handshakeIsDue)
+  private func setCallbacks() {
+    unsafe curl_easy_on_head(pointer, headLineArrived)
+    unsafe curl_easy_on_body(pointer, bodyPartArrived)
+    unsafe curl_easy_on_open(pointer, socketIsWanted)
+    unsafe curl_easy_on_request(pointer, connectionIsReady)
+    unsafe curl_easy_on_resolve(pointer, lookUpIsDue)
+    unsafe curl_easy_on_tls(pointer, handshakeIsDue)
+    unsafe curl_easy_on_close(pointer, socketIsClosing)
   }
 }
 
@@ -109,7 +118,8 @@ private func connectionIsReady(
   return continues == true ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
 }
 
-struct ExchangeRequest {
+/// What an exchange asks for. An object, since it is large and handed on several times.
+final class ExchangeRequest {
   let url: TransferURL
   let headers: [HeaderField]
   let settings: TransferSettings
@@ -139,9 +149,10 @@ struct ExchangeRequest {
     return ["+\(target.host):\(target.port):\(list.joined(separator: ","))"]
   }
 
-  /// In curl's notation: the order's fields, then the engine's unless the order has the same.
+  /// In curl's notation: the order's fields, then the engine's unless the order has the same. None where the order
+  /// brings no field, as is usual: then the handle's own lines are right.
   var headerLines: [String] {
-    if headers.isEmpty, resuming.isEmpty { return settings.ownFields.lines }
+    if headers.isEmpty, resuming.isEmpty { return [] }
     let sound = headers.filter { $0.isOneLine }
     let names = Set(sound.map { $0.name.lowercased() })
     let own = settings.ownFields.fields.filter { !names.contains($0.name.lowercased()) }

@@ -5,6 +5,7 @@ struct HeadCollector {
   /// Enough for every honest origin.
   static let mostBytes = 64 * 1024
   static let mostLines = 200
+  private static let usualLines = 16
 
   enum Problem {
     case tooLong
@@ -77,7 +78,7 @@ struct HeadCollector {
   func list(_ name: String) -> [String] {
     fields.filter { $0.name == name }.flatMap { field in
       field.value.utf8.split(separator: UInt8(ascii: ",")).map { member in
-        HeaderText(Array(member).span).text.lowercased()
+        HeaderText.text(of: Array(member).span).lowercased()
       }
     }
   }
@@ -98,46 +99,49 @@ struct HeadCollector {
   private static let aboutOnePart: Set<String> = ["content-length", "content-range", "transfer-encoding"]
 
   private mutating func takeField(_ line: Span<UInt8>) {
-    guard let colon = (0..<line.count).first(where: { line[$0] == UInt8(ascii: ":") }) else { return }
-    let name = HeaderText(line.extracting(0..<colon)).text.lowercased()
+    guard let colon = line.indices.first(where: { line[$0] == UInt8(ascii: ":") }) else { return }
+    let name = HeaderText.text(of: line.extracting(0..<colon)).lowercased()
     guard !name.isEmpty else { return }
-    let value = HeaderText(line.extracting(colon + 1..<line.count))
-    fields.append(HeaderField(name, value.text))
-    if name == "location", location == nil { location = value.reference }
+    let value = line.extracting(colon + 1..<line.count)
+    if fields.isEmpty { fields.reserveCapacity(Self.usualLines) }
+    fields.append(HeaderField(name, HeaderText.text(of: value)))
+    if name == "location", location == nil { location = HeaderText.reference(in: value) }
   }
 
   /// Reads the status of a line such as `HTTP/1.1 200 OK` or `HTTP/2 200`.
   private static func status(_ line: Span<UInt8>) -> Int? {
-    guard line.count >= 10, line[0] == UInt8(ascii: "H"), HeaderText(line.extracting(0..<5)).text == "HTTP/",
+    guard line.count >= 10, line[0] == UInt8(ascii: "H"), HeaderText.text(of: line.extracting(0..<5)) == "HTTP/",
       let blank = (5..<line.count).first(where: { line[$0] == UInt8(ascii: " ") }), blank + 4 <= line.count
     else { return nil }
-    return Int(HeaderText(line.extracting(blank + 1..<blank + 4)).text)
+    return Int(HeaderText.text(of: line.extracting(blank + 1..<blank + 4)))
   }
 }
 
-/// The bytes of a name or a value in a head, without the blanks around them. Most beyond ASCII are UTF-8; others are
-/// read as Latin-1, in which every byte is a character, so that none is lost.
-struct HeaderText {
-  private let bytes: [UInt8]
-
-  init(_ line: Span<UInt8>) {
-    var start = 0
-    var end = line.count
-    while start < end, Self.isBlank(line[start]) { start += 1 }
-    while end > start, Self.isBlank(line[end - 1]) { end -= 1 }
-    bytes = unsafe line.extracting(start..<end).withUnsafeBufferPointer { unsafe Array($0) }
-  }
-
-  var text: String {
-    if let valid = try? UTF8Span(validating: bytes.span) { return String(copying: valid) }
-    return String(String.UnicodeScalarView(bytes.map { UnicodeScalar($0) }))
+/// Reads names and values in a head, without the blanks around them.
+enum HeaderText {
+  /// Most bytes beyond ASCII are UTF-8; others are read as Latin-1, in which every byte is a character, so that none is
+  /// lost.
+  static func text(of bytes: Span<UInt8>) -> String {
+    let bytes = bytes.extracting(core(of: bytes))
+    if let valid = try? UTF8Span(validating: bytes) { return String(copying: valid) }
+    return String(String.UnicodeScalarView(bytes.indices.map { UnicodeScalar(bytes[$0]) }))
   }
 
   /// The text of a URL, with bytes beyond ASCII percent-encoded, as they go over the wire.
-  var reference: String {
-    bytes.reduce(into: "") { text, byte in
+  static func reference(in bytes: Span<UInt8>) -> String {
+    core(of: bytes).reduce(into: "") { text, place in
+      let byte = bytes[place]
       text += byte < 0x80 ? String(UnicodeScalar(byte)) : "%" + String(byte, radix: 16, uppercase: true)
     }
+  }
+
+  /// What is left without the blanks around it.
+  private static func core(of bytes: Span<UInt8>) -> Range<Int> {
+    var start = 0
+    var end = bytes.count
+    while start < end, isBlank(bytes[start]) { start += 1 }
+    while end > start, isBlank(bytes[end - 1]) { end -= 1 }
+    return start..<end
   }
 
   private static func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }

@@ -155,14 +155,16 @@ package enum IPAddress: Hashable, Sendable, CustomStringConvertible {
 
   /// Reads `192.0.2.1` or `2001:db8::1`, with or without brackets.
   package init?(_ text: String) {
-    let bare = text.hasPrefix("[") && text.hasSuffix("]") ? String(text.dropFirst().dropLast()) : text
+    let bytes = text.utf8
+    let hasBrackets = bytes.first == UInt8(ascii: "[") && bytes.last == UInt8(ascii: "]")
+    let bare = hasBrackets ? String(text.dropFirst().dropLast()) : text
     // `inet_pton` reads up to the first zero byte and would ignore the rest.
-    guard !bare.utf8.contains(0) else { return nil }
-    var bytes = [UInt8](repeating: 0, count: 16)
-    if unsafe inet_pton(AF_INET, bare, &bytes) == 1 {
-      self = .v4(Self.number(bytes[0..<4]))
-    } else if unsafe inet_pton(AF_INET6, bare, &bytes) == 1 {
-      self = .v6(high: Self.number(bytes[0..<8]), low: Self.number(bytes[8..<16]))
+    guard !bytes.contains(0) else { return nil }
+    var (short, long) = (in_addr(), in6_addr())
+    if unsafe inet_pton(AF_INET, bare, &short) == 1 {
+      self = .v4(UInt32(bigEndian: short.s_addr))
+    } else if unsafe inet_pton(AF_INET6, bare, &long) == 1 {
+      self = Self.v6(long)
     } else {
       return nil
     }
@@ -176,16 +178,19 @@ package enum IPAddress: Hashable, Sendable, CustomStringConvertible {
       self = .v4(UInt32(bigEndian: address.sin_addr.s_addr))
     case AF_INET6:
       let address = unsafe UnsafeRawPointer(socket).loadUnaligned(as: sockaddr_in6.self)
-      let bytes = unsafe withUnsafeBytes(of: address.sin6_addr) { unsafe Array($0) }
-      self = .v6(high: Self.number(bytes[0..<8]), low: Self.number(bytes[8..<16]))
+      self = Self.v6(address.sin6_addr)
     default: return nil
     }
   }
 
   fileprivate var width: Int { if case .v4 = self { 32 } else { 128 } }
 
-  private static func number<N: FixedWidthInteger>(_ bytes: ArraySlice<UInt8>) -> N {
-    bytes.reduce(0) { $0 << 8 | N($1) }
+  private static func v6(_ address: in6_addr) -> IPAddress {
+    unsafe withUnsafeBytes(of: address) { bytes in
+      .v6(
+        high: UInt64(bigEndian: unsafe bytes.loadUnaligned(as: UInt64.self)),
+        low: UInt64(bigEndian: unsafe bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)))
+    }
   }
 
   /// The IPv4 address that an IPv6 address wraps, if it wraps one; otherwise the address itself. Mapped

@@ -8,6 +8,10 @@ struct TransferURL: Equatable, Sendable {
   let host: String
   let port: String
   let isEncrypted: Bool
+  /// The host, if its address has to be looked up. curl itself knows the address of `localhost`.
+  let name: String?
+  /// How much of the text comes before the path; zero where curl has not left it as it was written.
+  private let plainOrigin: Int
 
   /// Host and port, which connections are made to.
   var origin: String { "\(host):\(port)" }
@@ -38,13 +42,54 @@ struct TransferURL: Equatable, Sendable {
     self.host = host
     self.port = port
     isEncrypted = scheme == "https"
+    let isKnown = host == "localhost" || host.hasSuffix(".localhost") || IPAddress(host) != nil
+    name = isKnown ? nil : host
+    plainOrigin = base == nil && whole == text ? Self.originLength(of: whole) : 0
   }
 
-  /// The host, if its address has to be looked up. curl itself knows the address of `localhost`.
-  var name: String? {
-    let isKnown = host == "localhost" || host.hasSuffix(".localhost") || IPAddress(host) != nil
-    return isKnown ? nil : host
+  // MARK: Neighbours
+
+  private init(_ text: String, besides other: TransferURL) {
+    self.text = text
+    (host, port, isEncrypted, name, plainOrigin) = (
+      other.host, other.port, other.isEncrypted, other.name, other.plainOrigin
+    )
   }
+
+  /// The URL with that text, if curl need not be asked what it means: it begins byte by byte like this one, up to the
+  /// path, and has nothing behind that curl would change.
+  func neighbour(_ text: String) -> TransferURL? {
+    guard plainOrigin > 0, text.utf8.count > plainOrigin,
+      text.utf8.prefix(plainOrigin).elementsEqual(self.text.utf8.prefix(plainOrigin)),
+      Self.isPlain(text.utf8.dropFirst(plainOrigin))
+    else { return nil }
+    return TransferURL(text, besides: self)
+  }
+
+  /// Whether a path with its query stays as it is: no fragment, no blank or escape, no segment that begins with a dot.
+  private static func isPlain(_ path: Substring.UTF8View) -> Bool {
+    var last: UInt8 = 0
+    for byte in path {
+      guard (0x21...0x7e).contains(byte), byte != UInt8(ascii: "#"), byte != UInt8(ascii: "%"),
+        byte != UInt8(ascii: ".") || last != UInt8(ascii: "/")
+      else { return false }
+      last = byte
+    }
+    return path.first == UInt8(ascii: "/")
+  }
+
+  /// The length of scheme, host and port, which end at the third slash; zero where anything else could end them.
+  private static func originLength(of text: String) -> Int {
+    var slashes = 0
+    for (place, byte) in text.utf8.enumerated() {
+      if byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#") { return 0 }
+      if byte == UInt8(ascii: "/") { slashes += 1 }
+      if slashes == 3 { return place }
+    }
+    return 0
+  }
+
+  // MARK: Refusals
 
   private static func unreadable(_ base: TransferURL?) -> TransferFailure {
     let message = base.map { "\($0.host) redirects to something that is no URL" }

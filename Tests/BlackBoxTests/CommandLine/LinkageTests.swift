@@ -18,7 +18,7 @@ struct LinkageTests {
   @Test func `libraries that decode are the decoder's alone`() throws {
     let bytes = try #require(readBytes(BuiltProduct.path(of: "imgd")))
     let needed = try #require(ELFFile(bytes)).neededLibraries
-    for name in ["libvips", "glib", "gobject", "jpeg", "seccomp"] {
+    for name in ["libvips", "rsvg", "cairo", "glib", "gobject", "jpeg", "seccomp"] {
       #expect(!needed.contains { $0.contains(name) }, "\(needed)")
     }
   }

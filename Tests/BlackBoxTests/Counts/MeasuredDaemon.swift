@@ -100,6 +100,8 @@ final class MeasuredDaemon {
 enum Deed: Hashable {
   /// Typed by hand.
   case hit, pathHit, diskHit, connect
+  /// The same as `pathHit`, when there are so many pictures that several are looked for ahead.
+  case pathHitAmongMany
   /// By a client that has the picture.
   case taggedHit
   /// With a receipt and a deadline, as the library for Swift asks.
@@ -110,6 +112,7 @@ enum Deed: Hashable {
   static let all: [Deed] =
     [
       .hit, .pathHit, .diskHit, .connect, .taggedHit, .inlineHit, .pixelsHit, .libraryHit, .libraryDescriptorHit,
+      .pathHitAmongMany,
     ] + RecordedClient.allCases.map { .sent($0) }
 
   private var name: String { if case .sent(let client) = self { client.rawValue } else { "\(self)" } }
@@ -122,7 +125,7 @@ enum Deed: Hashable {
     switch self {
     case .hit: typed(#","deliver":"none""#)
     case .diskHit: typed(#","store":"disk""#)
-    case .pathHit, .connect: typed("")
+    case .pathHit, .pathHitAmongMany, .connect: typed("")
     case .taggedHit: typed(#","headers":{"If-None-Match":"\"v1\""}"#)
     case .inlineHit: written(as: .inline)
     case .pixelsHit: written(as: .pixels)

@@ -87,7 +87,7 @@ struct StoppedDecoderTests {
     stage.offer(picture(10), at: "/slow")
     let line = try stage.ask("/slow", #""deliver":"pixels""#)
     #expect(line.failureCode == "timeout")
-    #expect(line["error"]?["details"]?["phase"]?.string == "decode")
+    #expect(line["error"]?["details"] == ["phase": "decode", "limit_ms": 1_000])
     #expect(try stage.stats("decode", "killed") == 1)
     // The one that stands still still takes the next one, and ends with it.
     stage.offer(picture(11), at: "/next")

@@ -6,6 +6,7 @@ import Testing
 struct GalleryTests {
   private static let count = 60
   private static let form = #""resize":{"width":8,"height":8},"deliver":"inline""#
+  private static let smaller = #""resize":{"width":4,"height":4},"deliver":"inline""#
 
   private let stage: DiskStage
 
@@ -50,6 +51,14 @@ struct GalleryTests {
     #expect(disk?["bytes"]?.integer ?? .max <= 1 << 20)
     #expect(disk?["records"]?.integer ?? 0 > Int64(Self.count / 2))
 
+    // Smaller ones are made of them.
+    for number in 0..<Self.count {
+      let line = try stage.fetch(Self.path(number), Self.smaller)
+      #expect(line["source"]?.string == "disk" && line["width"]?.integer == 4)
+      #expect(line["height"]?.integer == 4 && line["format"]?.string == "jpeg")
+    }
+    #expect(requests() == Self.count)
+
     try stage.purge(#""host":"127.0.0.1","soft":true"#)
     try stage.crash()
     #expect(try thumbnails(from: "revalidated") == first)
@@ -60,7 +69,7 @@ struct GalleryTests {
 
     // A third by URL, the rest of the even ones by prefix, the odd ones by their tag.
     for number in stride(from: 0, to: Self.count, by: 3) {
-      #expect(try stage.purge(#""url":"ORIGIN\#(Self.path(number))""#) == 2)
+      #expect(try stage.purge(#""url":"ORIGIN\#(Self.path(number))""#) == 3)
     }
     try stage.crash()
     try stage.purge(#""prefix":"ORIGIN/0/""#)

@@ -111,5 +111,20 @@ struct NamedListTests {
     #expect(
       run.messages
         == "imgctl: -o \(path) takes one picture: for 2 URLs name a directory: \(path)/\n")
+    // How many there are on standard input is not known before its end.
+    let list = imgctl(["fetch", "-", "a", "-o", path], try pictureDaemon(), input: "b\nc\n")
+    #expect(list.exitCode == .wrongUsage)
+    #expect(
+      list.messages
+        == "imgctl: -o \(path) takes one picture: for several URLs name a directory: \(path)/\n")
+  }
+
+  @Test func `a prefetch counts what the daemon was not asked for`() throws {
+    let answer = ScriptedDaemon.Answer.line(#"{"id":0,"ok":true,"source":"network","bytes":1}"#)
+    let long = String(repeating: "x", count: 65_530)
+    let list = scratch.make("list", "u\n\(long)\n\(long)\(long)\n")
+    let run = imgctl(["prefetch", "-i", list], try ScriptedDaemon { _ in [answer] })
+    #expect(run.output.hasPrefix("1 fetched, 0 already there, 2 failed"))
+    #expect(run.exitCode == .badURL)
   }
 }

@@ -46,7 +46,7 @@ struct MemoryCapacityTests {
     for url in urls.dropLast(5) { _ = tier.add(image(url), at: at(0)) }
     _ = tier.remove(key(urls[3]))
     let tags = urls.map { tier.tag(ofPlain: $0.utf8.span) }
-    tier.prefetch(tags)
+    tier.prefetch(tags.span)
     for (url, tag) in zip(urls, tags) {
       let found = tier.peekReady(url.utf8.span, tag: tag, at: at(0))
       #expect(found === tier.peek(key(url)) && (found == nil) == (url == urls[3] || urls[15...].contains(url)))
@@ -191,7 +191,7 @@ struct MemoryCapacityTests {
     _ = tier.add(kept, at: at(0))
     #expect(tier.keepReply([UInt8](repeating: 0, count: 300), with: kept) == .none)
     #expect(tier.usage == cost + 300)
-    #expect(kept.replyPieces?.count == 300)
+    kept.withReply { facts, ending in #expect(facts.count == 300 && ending.isEmpty) }
     #expect(tier.makeLendable(kept) == .none)
     #expect(kept.payload.isShareable)
     #expect(tier.usage == cost + 300 + kept.payload.cost)
@@ -202,6 +202,26 @@ struct MemoryCapacityTests {
     #expect(tier.lentBytes == 0)
     #expect(tier.keepReply([], with: kept) == .none)
     #expect(tier.usage == 0)
+  }
+
+  @Test func `the parts of an encoded reply are kept and charged side by side, in either order`() {
+    let tier = MemoryTier.holding(10 * cost)
+    let kept = image("http://h/a")
+    _ = tier.add(kept, at: at(0))
+    let cases: [(facts: String, ending: String)] = [
+      ("", "path"), ("facts", "path"), ("other facts", "path"), ("other facts", "longer path"), ("other facts", ""),
+    ]
+    for (facts, ending) in cases {
+      _ = tier.keepReply(Array(facts.utf8), with: kept)
+      _ = tier.keepPathEnding(Array(ending.utf8), with: kept)
+      #expect(kept.hasReply == !facts.isEmpty && kept.hasPathEnding == !ending.isEmpty)
+      kept.withReply { #expect(text($0) == facts && text($1) == ending) }
+      #expect(tier.usage == cost + facts.utf8.count + ending.utf8.count)
+    }
+  }
+
+  private func text(_ bytes: Span<UInt8>) -> String {
+    bytes.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
   }
 
   @Test func `a reply that exceeds the capacity causes an eviction`() {

@@ -110,13 +110,4 @@ struct MemorySheddingTests {
     while tier.goOn(with: &sweep) {}
     #expect(tier.count == 0 && tier.usage == 0)
   }
-
-  @Test func `facts alone are not left to the next process`() throws {
-    _ = fill(3)
-    _ = limit(to: 50_000)
-    let limits = HandoverLimits(descriptors: 99, bytes: 1 << 20)
-    let handover = try tier.handover(
-      within: limits, isClean: true, release: "1", at: at(9), wall: 9)
-    #expect(handover?.entries == 3 + whole(3).count)
-  }
 }

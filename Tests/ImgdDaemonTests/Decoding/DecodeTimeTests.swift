@@ -53,6 +53,14 @@ struct DecodeTimeTests {
     ] { #expect(!ServiceTime(making: rendition, of: facts).isQuick) }
   }
 
+  @Test func `of a drawing only the size counts that is drawn`() {
+    let icon = Rendition(.file(.png, quality: nil), box: box(64, 64))
+    #expect(ServiceTime(making: icon, of: facts(.svg, 60_000, 60_000)).isQuick)
+    let poster = Rendition(.file(.png, quality: nil), box: box(9_000, 9_000))
+    #expect(!ServiceTime(making: poster, of: facts(.svg, 16, 16)).isQuick)
+    #expect(ServiceTime(making: poster, of: facts(.png, 16, 16)).isQuick)
+  }
+
   @Test func `a JPEG is slower with many scans, four colours or in linear light`() {
     let thumbnail = Rendition(.file(.jpeg, quality: nil), box: box(300, nil))
     var linear = box(300, nil)

@@ -62,7 +62,8 @@ struct LyingDecoderTests {
     stage.advance(by: .milliseconds(1))
     #expect(
       stage.answers(to: order).first?.failure
-        == DecodeFailure(.timedOut, "the decoder took longer than 10.0 seconds"))
+        == DecodeFailure(
+          .timedOut, "the decoder took longer than 10.0 seconds", limit: .seconds(10)))
     try stage.awaitNone()
     #expect(try stage.answer().isPicture)
     #expect(stage.pool.figures.killed == 1)

@@ -4,6 +4,13 @@ import Testing
 @testable import ImgdDaemon
 
 struct KeyedHeapTests {
+  private final class Item: HeapMember {
+    let name: Int
+    var places = HeapPlaces(repeating: 0)
+
+    init(_ name: Int) { self.name = name }
+  }
+
   /// What a heap must answer, found by looking at everything.
   private static func smallest(_ keys: [Int: Int64]) -> Int? {
     keys.min { $0.value < $1.value }?.key
@@ -12,30 +19,35 @@ struct KeyedHeapTests {
   @Test(arguments: [4, 40, 400])
   func `the smallest key comes first, whatever is put in, moved and removed`(most: Int) {
     var random = SeededGenerator(seed: UInt64(most))
-    var heap = KeyedHeap<Int>()
+    let items = (0..<most).map(Item.init)
+    var heap = KeyedHeap<Item>(0)
+    // Where an item stands in another heap makes no difference.
+    var other = KeyedHeap<Item>(1)
+    for item in items { other.insert(item, key: Int64(item.name)) }
     var keys: [Int: Int64] = [:]
     for key in Int64(0)..<4_000 {
       let value = Int.random(in: 0..<most, using: &random)
       if Int.random(in: 0..<3, using: &random) == 0 {
-        heap.remove(value)
+        heap.remove(items[value])
         keys[value] = nil
       } else {
         // Every key is used once, so that there is one smallest; some rise, and others sink.
         let isSmall = Bool.random(using: &random)
-        heap.insert(value, key: isSmall ? -key : key)
+        heap.insert(items[value], key: isSmall ? -key : key)
         keys[value] = isSmall ? -key : key
       }
       #expect(heap.count == keys.count)
-      #expect(heap.first == Self.smallest(keys))
-      #expect(heap.firstKey == heap.first.flatMap { keys[$0] })
+      #expect(heap.first?.name == Self.smallest(keys))
+      #expect(heap.firstKey == heap.first.flatMap { keys[$0.name] })
       let odd = keys.filter { !$0.key.isMultiple(of: 2) }
-      #expect(heap.first { !$0.isMultiple(of: 2) } == Self.smallest(odd))
+      #expect(heap.first { !$0.name.isMultiple(of: 2) }?.name == Self.smallest(odd))
     }
-    while let value = heap.first {
-      #expect(value == Self.smallest(keys))
-      heap.remove(value)
-      keys[value] = nil
+    while let item = heap.first {
+      #expect(item.name == Self.smallest(keys))
+      heap.remove(item)
+      keys[item.name] = nil
     }
     #expect(keys.isEmpty)
+    #expect(other.count == most)
   }
 }

@@ -7,6 +7,23 @@ import Testing
 
 /// A redirect is one hop; what it leads to is looked up as a URL of its own.
 struct RedirectTests {
+  @Test(arguments: ["", #""detach":true"#, #""detach":true,"cache":"force-cache""#])
+  func `a remembered redirect is followed uncounted, in every way`(fields: String) throws {
+    let stage = try CoreStage()
+    stage.origin.plan("/a", .redirect(to: "/b", status: 301))
+    stage.origin.plan("/b", .picture(png(), headers: fresh))
+    try stage.ask("/a")
+    // The redirect and the picture: the origin was asked for both.
+    let counts = { try ["hits", "misses"].map { try stage.stats("memory", $0) } }
+    #expect(try counts() == [0, 2])
+    let misses = try stage.stats("disk", "misses")
+    for number in 1...2 {
+      #expect(try stage.ask("/a", fields).outcome == "memory")
+      #expect(try counts() == [number, 2])
+    }
+    #expect(try stage.stats("disk", "misses") == misses)
+  }
+
   private let fresh = [("Cache-Control", "max-age=1000")]
 
   @Test func `what a redirect leads to is a picture of its own`() throws {

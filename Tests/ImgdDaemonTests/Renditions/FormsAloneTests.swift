@@ -7,12 +7,12 @@ import Testing
 
 /// Forms of pictures whose bytes have gone from disk.
 struct FormsAloneTests {
-  private static let thumbnail = #""resize":{"width":8,"height":4}"#
-  private static let other = #""resize":{"width":6,"height":3}"#
-  private static let hour = [("Cache-Control", "max-age=3600")]
+  static let thumbnail = #""resize":{"width":8,"height":4}"#
+  static let other = #""resize":{"width":6,"height":3}"#
+  static let hour = [("Cache-Control", "max-age=3600")]
 
   /// A stage on which forms of `/a` were made, and then its bytes have gone.
-  private func stage(
+  func stage(
     _ headers: [(String, String)] = hour, fields: String = "", forms: [String] = [thumbnail],
     _ settings: String...
   ) throws -> CoreStage {
@@ -36,13 +36,13 @@ struct FormsAloneTests {
     _ = try stage.client.ask(#"{"cmd":"purge","tier":"memory"}"#)
   }
 
-  private func ask(_ fields: String = #""priority":"normal""#, of stage: CoreStage) throws
+  func ask(_ fields: String = #""priority":"normal""#, of stage: CoreStage) throws
     -> JSONValue
   {
     try stage.client.ask(#"{"cmd":"fetch","url":"\#(stage.origin.url("/a"))",\#(fields)}"#)
   }
 
-  private func conditions(_ stage: CoreStage) -> [Bool] {
+  func conditions(_ stage: CoreStage) -> [Bool] {
     stage.origin.requests("/a").map { $0.header("if-none-match") != nil }
   }
 
@@ -291,6 +291,32 @@ struct FormsAloneTests {
     #expect(fleet.words.last?.hasPrefix("release") == true)
   }
 
+  @Test func `a purge by a tag that the picture got later leaves no form`() throws {
+    let stage = try stage(forms: [Self.thumbnail, Self.other])
+    for form in [Self.thumbnail, Self.other] {
+      _ = try ask(form, of: stage)
+      _ = try ask(form + #","cache":"no-cache","tags":["late"]"#, of: stage)
+    }
+    #expect(try stage.stats("memory", "entries") == 3)
+    let purge = try stage.client.ask(#"{"cmd":"purge","tag":"late"}"#)
+    #expect(purge["memory"]?["entries"]?.integer == 3)
+    #expect(try stage.stats("memory", "entries") == 0)
+    #expect(try stage.stats("disk", "entries") == 0)
+  }
+
+  @Test(arguments: [true, false])
+  func `a form that is found beside the bytes of its picture goes with them`(isInMemory: Bool) throws {
+    let stage = try CoreStage()
+    stage.origin.plan("/a", .conditional(png(20_000), tag: "\"1\"", headers: Self.hour))
+    _ = try ask(Self.thumbnail, of: stage)
+    try emptyMemory(of: stage)
+    if isInMemory { _ = try ask(Self.thumbnail, of: stage) }
+    let line = try ask(Self.thumbnail + #","cache":"no-cache","tags":["late"]"#, of: stage)
+    #expect(line["source"]?.string == "revalidated" && stage.decoding.orders.count == 1)
+    _ = try stage.client.ask(#"{"cmd":"purge","tag":"late"}"#)
+    #expect(try stage.stats("memory", "entries") == 0)
+  }
+
   // MARK: What is said of it
 
   @Test func `query and entries say that there are no bytes`() throws {
@@ -318,10 +344,45 @@ struct FormsAloneTests {
     try shed(stage, forms: 1)
   }
 
+  @Test(arguments: [true, false], [true, false])
+  func `a form has the age of its picture, in lists and for purges`(
+    isMarked: Bool, isOnDiskAlone: Bool
+  ) throws {
+    let stage = try stage(forms: [Self.thumbnail, Self.other])
+    for form in [Self.thumbnail, Self.other] { _ = try ask(form, of: stage) }
+    if isMarked {
+      _ = try stage.client.ask(
+        #"{"cmd":"purge","url":"\#(stage.origin.url("/a"))","soft":true}"#)
+    } else {
+      stage.pass(.seconds(3_601))
+    }
+    #expect(try ask(Self.thumbnail, of: stage)["source"]?.string == "revalidated")
+    stage.pass(.seconds(10))
+    if isOnDiskAlone {
+      try emptyMemory(of: stage)
+      for form in [Self.thumbnail, Self.other] { _ = try ask(form, of: stage) }
+    }
+    for tier in ["memory", "disk"] {
+      let page = try stage.client.ask(#"{"cmd":"entries","tier":"\#(tier)"}"#)
+      let entries = try #require(page["entries"]?.array)
+      #expect(entries.count == (isOnDiskAlone && tier == "memory" ? 2 : 3))
+      for entry in entries {
+        #expect(entry["fresh_for"]?.integer == 3_590 && entry["age"]?.integer == 10)
+      }
+    }
+    let purge = #"{"cmd":"purge","expired":true}"#
+    let left = try stage.client.ask(purge)
+    #expect(left["removed"] == false && left["memory"]?["entries"]?.integer == 0)
+    stage.pass(.seconds(3_600))
+    #expect(try stage.client.ask(purge)["removed"] == true)
+    #expect(try stage.stats("memory", "entries") == 0)
+    #expect(try stage.stats("disk", "entries") == 0)
+  }
+
   // MARK: Memory
 
   /// A daemon without a disk whose memory has no room for the bytes of its pictures.
-  private func narrow(_ count: Int) throws -> CoreStage {
+  func narrow(_ count: Int) throws -> CoreStage {
     let stage = try CoreStage("Disk.Enabled=no", "Memory.Capacity=300K", "Memory.Preferred=100%")
     for number in 0..<count {
       stage.origin.plan(

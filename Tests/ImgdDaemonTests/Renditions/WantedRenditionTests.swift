@@ -43,6 +43,11 @@ struct WantedRenditionTests {
       ([.jpeg, .png], .webp, 1, true, "jpeg"), ([.jpeg, .png], .heic, 1, false, "png"),
       // A format without alpha has none to lose, whatever its file says.
       ([.jpeg, .png], .jpeg, 1, false, "jpeg"), ([.jpeg, .png], .bmp, 1, false, "jpeg"),
+      // A GIF has no partial alpha, which is less of a loss than all of it, or than frames.
+      ([.gif, .png], .png, 1, false, "png"), ([.gif, .jpeg], .png, 1, false, "gif"),
+      ([.jpeg, .gif], .webp, 1, false, "gif"), ([.gif, .png], .png, 1, true, "gif"),
+      ([.gif, .png], .gif, 1, false, "gif"), ([.png, .gif], .webp, 9, false, "gif"),
+      ([.gif, .webp], .webp, 9, false, "webp"),
       // Animations.
       ([.avif, .webp], .gif, 9, false, "webp"), ([.avif, .gif], .webp, 9, true, "gif"),
       ([.avif, .original], .gif, 9, true, "original"),
@@ -73,12 +78,29 @@ struct WantedRenditionTests {
       // Unless the list names them, or has nothing else.
       ([.original, .jpeg, .tiff], .tiff, "as it is"), ([.original, .jpeg, .heic], .heic, "as it is"),
       ([.heic, .png], .heic, "as it is"), ([.heic, .png], .tiff, "png"),
+      ([.original, .jpeg, .png], .svg, "jpeg"), ([.jpeg, .original], .svg, "jpeg"),
+      ([.original, .svg], .svg, "as it is"), ([.svg, .png], .svg, "as it is"),
+      ([.svg, .png], .png, "as it is"), ([.webp, .original], .svg, "webp"),
       ([.jpeg, .original], .tiff, "jpeg"), ([.heic, .original], .tiff, "as it is"),
     ] as [([OutputFormat], PictureFormat, String)])
   func `the picture's own format counts where it is shown`(
     formats: [OutputFormat], own: PictureFormat, chosen: String
   ) throws {
     #expect(try choice(formats, of: facts(own), resized: false) == chosen)
+  }
+
+  @Test func `a form of a drawing is pixels, and a size of it always a form`() throws {
+    let drawing = facts(.svg, opaque: false)
+    #expect(try choice([.original], of: drawing, resized: true) == "original")
+    #expect(try choice([.original, .svg, .png], of: drawing, resized: true) == "png")
+    #expect(try choice([.original, .jpeg, .png], of: drawing, resized: false) == "png")
+    // It would be small enough.
+    let large = PictureForm(box: PictureForm.Box(width: 40, height: 20))
+    let wanted = try #require(WantedRendition(large, for: .fd))
+    guard case .form = wanted.choice(for: drawing, writable: nil) else {
+      Issue.record("it is left as it is")
+      return
+    }
   }
 
   @Test func `an own format that cannot be written gives way`() throws {

@@ -66,12 +66,13 @@ final class PlannedDaemon {
 
   /// Answers a fetch with a picture.
   func give(
-    _ request: Request, _ bytes: [UInt8] = picture, fields: String = "", lent: String = ""
+    _ request: Request, _ bytes: [UInt8] = picture, type: String = "image/png", fields: String = "",
+    lent: String = ""
   ) {
     let lent = #""kind":"encoded","bytes":\#(bytes.count),"checksum":"00112233445566aa"\#(lent)"#
     answer(
       request,
-      #""ok":true,"type":"image/png","age":3,"fresh_for":57\#(fields),"fds":[{\#(lent)}]"#,
+      #""ok":true,"type":"\#(type)","age":3,"fresh_for":57\#(fields),"fds":[{\#(lent)}]"#,
       with: bytes)
   }
 

@@ -66,6 +66,33 @@ struct PictureHandlerTests {
     #expect(stage.ask(fields: fields, lent: lent)["Cache-Control"] == control)
   }
 
+  /// A daemon that has a drawing, and makes a PNG of it unless it is stubborn.
+  private func planDrawing(isStubborn: Bool = false) {
+    stage.daemon.onRequest = { [unowned daemon = stage.daemon] request in
+      guard request.command == "fetch" else { return daemon.answer(request) }
+      let isMade = request.line["format"]?.string == "png" && !isStubborn
+      daemon.give(request, type: isMade ? "image/png" : "image/svg+xml")
+    }
+  }
+
+  @Test(arguments: [HTTPMethod.get, .head], [[], [("Range", "bytes=0-9")], [("If-Match", "*")]])
+  func `a drawing is asked for again as a PNG`(method: HTTPMethod, sent: [(String, String)]) {
+    planDrawing()
+    let exchange = PlannedExchange(method, sent)
+    stage.begin(exchange) { $0.form.quality = 7 }
+    #expect([200, 206].contains(exchange.status) && exchange["Content-Type"] == "image/png")
+    #expect(fetches.map { $0["format"]?.string } == [nil, "png"])
+    #expect(fetches.map { $0["quality"]?.integer } == [7, 7])
+  }
+
+  @Test func `a drawing that comes in spite of that is no answer`() {
+    planDrawing(isStubborn: true)
+    let exchange = PlannedExchange()
+    stage.begin(exchange)
+    #expect(exchange.status == 503 && exchange["Content-Type"] == "application/json")
+    #expect(fetches.count == 2)
+  }
+
   @Test func `HEAD has the fields of GET`() {
     let (get, head) = (stage.ask(), stage.ask(.head))
     #expect(head.status == 200)

@@ -95,8 +95,16 @@ struct PathFormTests {
     ("g:ce:0:0/", "gravity", #""0:0""#), ("pr:a:b/", "preset", "last argument"),
     ("rs:auto:3/", "resize", #""resize:type" was "auto"; it takes fit, fill or force"#),
     ("rt:contain/", "resizing_type", "fit, fill or force"), ("g:no/", "gravity", "ce, sm or fp:x:y"),
-    ("g:fp:2:0/", "gravity", "0.4,0.3"), ("c:3/", "crop", "width:height:nowe:x:y"),
-    ("c:3:4:soea:1:1/", "crop", "nowe"), ("c:0:4/", "crop", "its width takes"),
+    ("g:fp:2:0/", "gravity", #""gravity" was "fp:2:0"; it takes ce, sm or fp:x:y"#),
+    ("g:fp:0.5/", "gravity", #""gravity" was "fp:0.5"; it takes ce, sm or fp:x:y"#),
+    ("g:fp:centre/", "gravity", #""gravity" was "fp:centre"; it takes ce, sm or fp:x:y"#),
+    ("g:fp:/", "gravity", #""gravity" was "fp:"; it takes ce, sm or fp:x:y"#),
+    ("g:fp:0,1:0/", "gravity", #""gravity" was "fp:0,1:0"; it takes ce, sm or fp:x:y"#),
+    ("c:3/", "crop", "width:height:nowe:x:y"), ("c:3:4:soea:1:1/", "crop", "nowe"),
+    ("c:70000:1/", "crop", #""crop" was "70000:1"; its width takes a whole number of pixels"#),
+    ("c:3:4:nowe:x:1/", "crop", #""crop" was "3:4:nowe:x:1"; it takes width:height"#),
+    ("c:3,4:5/", "crop", #""crop" was "3,4:5"; it takes width:height"#),
+    ("c:/", "crop", #""crop" is empty; it takes width:height"#),
     ("ex:x/", "extend", "1, t"), ("bg:red/", "background", "rrggbb"),
     ("c:1:1/c:1:1/", "crop", "set twice"),
     ("rs:fit:x/", "resize", #""resize:width" was "x""#), ("w:/", "width", #""width" is empty"#),
@@ -118,7 +126,10 @@ struct PathFormTests {
     ("/x/aHR0cHM6Ly9hLmV4YW1wbGU", "not in base64"),
     ("/_/anything", "neither"), ("/_//plain/https://a.example/", "neither"),
     ("/plain/https://a.example/x@bmp", "%40"), ("/plain/https://a.example/x@", "%40"),
-    ("/f:png/plain/https://a.example/x@png", "given twice"),
+    (
+      "/f:png/plain/https://a.example/x@webp",
+      #""@webp" at the end is a second format, after that of an option; it takes one"#
+    ),
   ])
   func `a path ends with a URL and perhaps a format`(target: String, part: String) throws {
     let error = try #require(refusal(of: target))

@@ -23,6 +23,7 @@ struct DepartureTests {
   func aClientThatLeavesIsNoticed(_ peer: HTTPPeer) throws {
     let (stage, client, left) = try waiting(peer)
     client.close()
+    if peer == .loopback { stage.advance(.seconds(5)) }
     try stage.wait { stage.server.counters.connections == 0 }
     #expect(left() == 1)
     #expect(stage.server.counters.left == 1)
@@ -88,9 +89,44 @@ struct DepartureTests {
     #expect(left() == 0)
   }
 
-  @Test func overTCPAClientThatEndsSendingHasLeft() throws {
+  @Test func overTCPAClientThatEndsSendingHasTimeForItsAnswer() throws {
     let (stage, client, left) = try waiting(.loopback)
     client.endSending()
+    stage.advance(.milliseconds(4_900))
+    #expect(left() == 0)
+    stage.exchanges[0].answer(.text("x"))
+    #expect(try client.answer().body == "x")
+    // Of the answer it is no departure any more.
+    stage.advance(.seconds(1))
+    #expect(left() == 0)
+    #expect(stage.server.counters.left == 0)
+  }
+
+  @Test func overTCPAClientThatEndsSendingWithItsRequestHasThatTimeAsWell() throws {
+    let stage = try ServerStage(.loopback)
+    let client = try stage.connect()
+    client.sendUnseen(Self.request)
+    client.endUnseen()
+    try stage.wait { stage.exchanges.count == 1 }
+    stage.advance(.milliseconds(21))
+    stage.advance(.seconds(4))
+    stage.exchanges[0].answer(.text("x"))
+    #expect(try client.answer().body == "x")
+  }
+
+  @Test func overTCPAClientThatEndsSendingHasLeftAfterThatTime() throws {
+    let (stage, client, left) = try waiting(.loopback)
+    client.endSending()
+    stage.advance(.milliseconds(4_900))
+    #expect(left() == 0)
+    stage.advance(.milliseconds(200))
+    try stage.wait { stage.server.counters.connections == 0 }
+    #expect(left() == 1)
+  }
+
+  @Test func aClientWhoseConnectionIsResetHasLeftAtOnce() throws {
+    let (stage, client, left) = try waiting(.loopback)
+    client.reset()
     try stage.wait { stage.server.counters.connections == 0 }
     #expect(left() == 1)
   }

@@ -44,6 +44,28 @@ struct HTTPListenerTests {
     #expect(throws: ListenProblem.self) { try HTTPListener(adopting: idle) }
   }
 
+  @Test func aStartThatFailsLeavesNothingBehind() async {
+    await #expect(processExitsWith: .success) {
+      func epolls() -> Set<String> {
+        Set(TemporaryDirectory.names(in: "/proc/self/fd")).filter { name in
+          var target = [CChar](repeating: 0, count: 64)
+          let length = readlink("/proc/self/fd/" + name, &target, target.count)
+          let bytes = target.prefix(max(length, 0)).map { UInt8(bitPattern: $0) }
+          return String(decoding: bytes, as: UTF8.self) == "anon_inode:[eventpoll]"
+        }
+      }
+      let place = try HTTPListener(address: "127.0.0.1", port: 0).makePlace()
+      let before = epolls()
+      let loop = try EventLoop()
+      // A loop without its descriptor can watch nothing.
+      for name in epolls().subtracting(before) { close(CInt(name) ?? -1) }
+      #expect(throws: SystemFailure.self) {
+        try HTTPServer(on: loop, at: place, limits: HTTPLimits()) { _ in }
+      }
+      precondition(epolls() == before, "the library is stopped")
+    }
+  }
+
   @Test(arguments: [false, true])
   func withoutDescriptorsClientsWaitAndTheLoopRests(isAlone: Bool) async {
     await #expect(processExitsWith: .success) { [isAlone] in

@@ -43,6 +43,16 @@ final class RawClient {
     turn()
   }
 
+  /// Closes so that the server is told that nobody reads any more.
+  func reset() {
+    var linger = linger(l_onoff: 1, l_linger: 0)
+    setsockopt(
+      number, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<Glibc.linger>.size))
+    Glibc.close(number)
+    number = -1
+    turn()
+  }
+
   func close() {
     guard number >= 0 else { return }
     shutdown(number, CInt(SHUT_RDWR))

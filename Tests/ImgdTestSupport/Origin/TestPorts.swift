@@ -40,6 +40,36 @@ package final class FullListener: Sendable {
   }
 }
 
+/// A port whose connections end behind the first bytes of their clients.
+package final class BreakingPort: Sendable {
+  /// How they end; `garbled` with bytes before that are none of TLS.
+  package enum End: Sendable { case closed, reset, garbled }
+
+  package let port: Int
+  private let listener: CInt
+
+  package init(_ end: End) throws {
+    listener = try OriginSocket.listen(ipv6: false)
+    port = OriginSocket.port(of: listener)
+    detachThread { [listener] in
+      while let client = OriginSocket.accept(listener) {
+        var room = [UInt8](repeating: 0, count: 1 << 16)
+        _ = recv(client, &room, room.count, 0)
+        if end == .garbled { _ = send(client, "SSH-2.0-x\r\n", 11, CInt(MSG_NOSIGNAL)) }
+        if end == .reset {
+          var linger = linger(l_onoff: 1, l_linger: 0)
+          setsockopt(
+            client, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<Glibc.linger>.size))
+        }
+        close(client)
+      }
+      close(listener)
+    }
+  }
+
+  deinit { shutdown(listener, CInt(SHUT_RDWR)) }
+}
+
 /// A listening port that a test passes to the server that it starts.
 ///
 /// Clients can connect at once: the kernel queues them until the server accepts.

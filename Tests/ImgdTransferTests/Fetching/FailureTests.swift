@@ -91,6 +91,26 @@ struct FailureTests {
     }
   }
 
+  @Test(arguments: [BreakingPort.End.closed, .reset])
+  func `a handshake whose connection ends is one that failed, and is tried again`(
+    end: BreakingPort.End
+  ) throws {
+    let breaking = try BreakingPort(end)
+    let bench = try TransferBench(.with { $0.retries = 1 })
+    let failure = try bench.failure("https://127.0.0.1:\(breaking.port)/a")
+    #expect(failure.kind == .connect, "\(failure)")
+    #expect(failure.message.contains("the TLS handshake with 127.0.0.1 broke off"))
+    #expect(failure.retries == 1)
+  }
+
+  @Test func `an origin that does not speak TLS is reported`() throws {
+    let garbling = try BreakingPort(.garbled)
+    let bench = try TransferBench(.with { $0.retries = 1 })
+    let failure = try bench.failure("https://127.0.0.1:\(garbling.port)/a")
+    #expect(failure.kind == .tls, "\(failure)")
+    #expect(failure.retries == 0)
+  }
+
   @Test(arguments: ["hello\r\n", "\r\n", "SSH-2.0-x\r\n"])
   func `an origin that does not speak HTTP is reported`(text: String) throws {
     origin.plan("/a", .raw(text))
@@ -182,8 +202,10 @@ struct LimitTests {
     let bench = try TransferBench(.with { $0.connectTimeout = .milliseconds(200) })
     let failure = try bench.failure("http://127.0.0.1:\(full.port)/a")
     #expect(failure.kind == .timeout(.connect))
+    #expect(failure.timeLimit == .milliseconds(200))
     let whole = try bench.failure("http://127.0.0.1:\(full.port)/a", deadline: .milliseconds(100))
     #expect(whole.kind == .timeout(.connect))
+    #expect(whole.timeLimit == .milliseconds(100))
     withExtendedLifetime(full) {}
   }
 
@@ -206,6 +228,7 @@ struct LimitTests {
     let failures = try serials.map { try bench.failure(of: $0) }
     #expect(
       failures.map(\.kind) == [.timeout(.firstByte), .timeout(.firstByte), .timeout(.body)])
+    #expect(failures.map(\.timeLimit) == [.seconds(2), .seconds(2), .seconds(2)])
     #expect(failures[2].received == 10)
     #expect(origin.waitForOpenConnections(0))
   }

@@ -46,6 +46,33 @@ struct TransferURLTests {
     #expect(try TransferURL("http://example.org/dir/a.png").following(location).text == expected)
   }
 
+  @Test(arguments: [
+    ("http://example.org/a.png", "http://example.org/b/c.png?x=1&y=/,"),
+    ("http://example.org:8080/", "http://example.org:8080/a.b/~c"), ("https://[::1]:81/a", "https://[::1]:81/"),
+    ("http://localhost/a", "http://localhost/b"), ("http://127.0.0.1/a", "http://127.0.0.1/b"),
+  ])
+  func `a neighbour is read as curl reads it`(known: String, text: String) throws {
+    #expect(try #require(try TransferURL(known).neighbour(text)) == TransferURL(text))
+  }
+
+  @Test(arguments: [
+    ("http://example.org/a.png", "http://example.org"), ("http://example.org/a.png", "http://example.org?x=/"),
+    ("http://example.org/a.png", "http://example.org:81/"), ("http://example.org/a.png", "http://example.org@b.org/"),
+    ("http://example.org/a.png", "https://example.org/"), ("http://example.org/a.png", "HTTP://example.org/"),
+    ("http://example.org/a.png", "http://example.orga/"), ("http://example.org/a.png", "http://example.or/"),
+    // What curl changes or refuses behind the host.
+    ("http://example.org/a.png", "http://example.org/a/../b"), ("http://example.org/a.png", "http://example.org/./b"),
+    ("http://example.org/a.png", "http://example.org/a#b"), ("http://example.org/a.png", "http://example.org/a b"),
+    ("http://example.org/a.png", "http://example.org/%2e/b"), ("http://example.org/a.png", "http://example.org/\0"),
+    ("http://example.org/a.png", "http://example.org/ä"), ("http://example.org/a.png", "http://example.org/\u{7f}"),
+    // What it has changed in the first one is asked for again.
+    ("http://0x7f000001/a", "http://0x7f000001/b"), ("http://0x7f000001/a", "http://127.0.0.1/b"),
+    ("http://example.org?x=/", "http://example.org?x=/b"),
+  ])
+  func `anything else is left to curl`(known: String, text: String) throws {
+    #expect(try TransferURL(known).neighbour(text) == nil)
+  }
+
   @Test(arguments: ["file:///etc/passwd", "ftp://example.org/"])
   func `a redirect to another scheme is refused`(location: String) throws {
     let url = try TransferURL("http://example.org/a.png")

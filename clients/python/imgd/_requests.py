@@ -21,9 +21,9 @@ Crop = Union[Literal["centre", "attention"], Tuple[float, float]]
 #: `(x, y, width, height)` of the upright picture: pixels, or fractions if one of them is a float.
 Area = Tuple[float, float, float, float]
 Format = Literal["original", "jpeg", "jpg", "png", "webp", "avif", "gif", "tiff", "jxl"]
-#: A format, or several, the one liked best first; there, `heic`, `bmp` and `jp2` stand for pictures that
-#: come in them.
-Formats = Union[Format, Sequence[Union[Format, Literal["heic", "bmp", "jp2"]]]]
+#: A format, or several, the one liked best first; there, `heic`, `bmp`, `jp2` and `svg` stand for pictures
+#: that come in them.
+Formats = Union[Format, Sequence[Union[Format, Literal["heic", "bmp", "jp2", "svg"]]]]
 Frames = Literal["auto", "all", "first"]
 Layout = Literal["rgba8", "bgra8-premultiplied"]
 Priority = Literal["low", "normal", "high"]

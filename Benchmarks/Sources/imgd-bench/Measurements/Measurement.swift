@@ -26,6 +26,9 @@ struct Measurement: Sendable {
     Measurement(
       name: "steady", about: "a hit's wait beside the heaviest work", body: Steady.run),
     Measurement(name: "decode", about: "pixels and thumbnails", body: Decode.run),
+    Measurement(
+      name: "gallery", about: "thumbnails of more pictures than there is room for",
+      body: Gallery.run),
     Measurement(name: "idle", about: "wake-ups with nothing to do", body: Idle.run),
     Measurement(
       name: "siege", about: "what others wait for while one attacks (siege:NAME for one attack)",

@@ -68,6 +68,11 @@ struct Nginx {
     (File.read(log) ?? []).count { $0 == UInt8(ascii: "\n") }
   }
 
+  /// Those of them that were answered with a status.
+  func counted(status: Int) -> Int {
+    (File.text(log) ?? "").split(separator: "\n").count { $0.after("\" \(status) ") != nil }
+  }
+
   private static func configuration(
     home: String, directory: String, log: String, socket: String, port: CInt, tlsPort: CInt
   ) -> String {

@@ -26,7 +26,12 @@ final class URLSource {
     }
     if let list { parts.append(.list(try URLInput(list, console: console, on: loop))) }
     self.parts = parts[...]
-    count = list == nil && !operands.contains("-") ? operands.count : nil
+    count = Self.count(arguments)
+  }
+
+  /// How many URLs there are, or receipts; nil if that is known only at the end of a list.
+  static func count(_ arguments: Arguments) -> Int? {
+    arguments.has("input") || arguments.operands.contains("-") ? nil : arguments.operands.count
   }
 
   static func check(_ arguments: Arguments, of verb: VerbDescription) throws(UsageProblem) {

@@ -10,7 +10,7 @@ enum PictureName {
 
   private static let extensions: Set<String> = [
     "jpg", "jpeg", "jpe", "jfif", "png", "apng", "gif", "webp", "avif", "heic", "heif", "tif", "tiff", "bmp", "ico",
-    "jxl", "jp2", "jpx",
+    "jxl", "jp2", "jpx", "svg",
   ]
 
   static func pathExtension(format: String) -> String {

@@ -1,4 +1,3 @@
-internal import CLinux
 internal import ImgdText
 
 /// One version of a picture, as a file: the digest of its key, its number, and the kind of its bytes.
@@ -101,10 +100,6 @@ package final class StoredFile {
   /// The directory that has all files; they share one copy of this text.
   private let directory: String
   private let file: PictureFile
-  /// The term in which it was last lent (`DiskLending`); 0 if it was not lent yet.
-  var term = 0
-  /// The end of an answer that tells the path, encoded by the daemon.
-  private var ending: [UInt8]?
 
   init(_ file: PictureFile, in directory: String, place: Int, generation: Int) {
     self.file = file
@@ -118,23 +113,8 @@ package final class StoredFile {
   /// Its path, put together for each call: few pictures are asked for by path, and the ending of their answers is kept.
   package var path: String { file.path(in: directory) }
 
-  /// A rough figure that includes the ending, whether or not it has one yet.
-  var cost: Int { 256 }
-
-  func prefetchEnding() {
-    unsafe ending?.withUnsafeBytes { bytes in
-      guard let start = bytes.baseAddress else { return }
-      for line in 0..<2 { unsafe linux_prefetch(start + 64 * line) }
-    }
-  }
-
-  /// The daemon's encoding of the path, made once.
-  package func ending(orElse encode: (String) -> [UInt8]) -> [UInt8] {
-    if let ending { return ending }
-    let encoded = encode(path)
-    ending = encoded
-    return encoded
-  }
+  /// The memory of the object itself.
+  var cost: Int { 96 }
 }
 
 final class DiskFiles {

@@ -50,15 +50,15 @@ final class DiskLending: DiskPart {
     return .waiting
   }
 
-  func lendAgain(_ image: CachedImage) -> StoredFile? {
-    guard health.isUp, stores.isEmpty || !stores.contains(image), let file = image.file else { return nil }
+  func lendAgain(_ image: CachedImage) -> Bool {
+    guard health.isUp, stores.isEmpty || !stores.contains(image) else { return false }
     let term = term()
-    if file.term == term { return file }
-    guard files.holds(file), verified.isSound(file.place) else { return nil }
+    if image.lentTerm == term { return true }
+    guard let file = image.file, files.holds(file), verified.isSound(file.place) else { return false }
     uses.note(file.place)
     leases.lease(file.place)
-    file.term = term
-    return file
+    image.lentTerm = term
+    return true
   }
 
   func whenSettled(_ image: CachedImage, _ action: @escaping () -> Void) {

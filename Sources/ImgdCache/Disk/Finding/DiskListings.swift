@@ -1,5 +1,16 @@
+internal import ImgdSystem
+
 /// Lists and describes entries, which does not count as a use.
 final class DiskListings: DiskPart {
+  private let stores: DiskStores
+  private let renewals: DiskRenewals
+
+  init(_ ground: DiskGround, stores: DiskStores, renewals: DiskRenewals) {
+    self.stores = stores
+    self.renewals = renewals
+    super.init(ground)
+  }
+
   func page(after cursor: UInt64?, limit: Int, prefix: String?, then: @escaping (EntryPage) -> Void) {
     if mustWait { return gate.wait { [unowned self] in page(after: cursor, limit: limit, prefix: prefix, then: then) } }
     guard health.isUp, let start = UInt32(exactly: cursor ?? 0) else { return then(EntryPage()) }
@@ -14,16 +25,34 @@ final class DiskListings: DiskPart {
       })
   }
 
+  /// Finds what a fetch would find: where a picture is on its way to the disk, its own entry, as soon as that is there.
   func look(for key: CacheKey, then: @escaping (EntryDetails?) -> Void) {
-    if mustWait { return gate.wait { [unowned self] in look(for: key, then: then) } }
+    let again = { [unowned self] in look(for: key, then: then) }
+    if mustWait { return gate.wait(again) }
     guard health.isUp, let digest = key.digest else { return then(nil) }
+    if let image = stores.image(for: key), stores.whenSettled(image, again) { return }
+    if let row = renewedRow(of: digest) { return then(isCurrent(row) ? details(of: row) : nil) }
+    let before = number(of: digest)
     threads.ask(
       { (reader) throws(DiskTrouble) in try reader.row(of: digest) }, orElse: { then(nil) },
       then: { [unowned self] row in
-        guard !mustWait else { return look(for: key, then: then) }
+        // Another entry may have come in place of the one whose row was read.
+        guard !mustWait, number(of: digest) == before || !index.isLoaded else { return again() }
         then(row.flatMap { isCurrent($0) ? details(of: $0) : nil })
       })
   }
+
+  /// The row that is being written for an entry that its origin has confirmed.
+  private func renewedRow(of digest: KeyDigest) -> IndexRow? {
+    guard let number = number(of: digest), let image = renewals.image(of: number),
+      let record = StoredRecord(image, wall: rules.wall, at: loop.now)
+    else { return nil }
+    return IndexRow(
+      number: number, record: record, host: image.url.host, suffix: files.suffix(of: image.facts),
+      lastAccess: rules.wall)
+  }
+
+  private func number(of digest: KeyDigest) -> UInt32? { index.place(of: digest).map { index[$0].number } }
 
   /// The answers to a name that depend on the request.
   ///
@@ -41,6 +70,31 @@ final class DiskListings: DiskPart {
       })
   }
 
+  /// A picture may have any number of forms: so many are looked at, and the rows of so many are read.
+  private static let (mostForms, mostRead) = (64, 4)
+
+  func forms(of key: CacheKey, where mayBe: (ImageFacts) -> Bool, then: @escaping ([StoredFormText]) -> Void)
+    -> Look<[StoredFormText]>
+  {
+    guard !gate.isClosed, health.isUp, let digest = key.digest else { return .now([]) }
+    let forms = index.forms(of: digest, most: Self.mostForms).filter { $0.hasBody && mayBe($0.facts) }
+    guard !forms.isEmpty else { return .now([]) }
+    let digests = forms.sorted { $0.facts.width > $1.facts.width }.prefix(Self.mostRead).map(\.digest)
+    threads.ask(
+      { (reader) throws(DiskTrouble) in
+        var rows: [IndexRow] = []
+        for digest in digests { if let row = try reader.row(of: digest) { rows.append(row) } }
+        return rows
+      }, orElse: { then([]) },
+      then: { rows in
+        then(
+          rows.map { row in
+            StoredFormText(text: String(decoding: row.record.description, as: UTF8.self), facts: row.record.facts)
+          })
+      })
+    return .later
+  }
+
   /// Whether there may be such answers, as far as that is known without waiting.
   func mayHaveVariants(of base: CacheKey) -> Bool {
     guard let digest = base.digest else { return false }
@@ -56,17 +110,16 @@ final class DiskListings: DiskPart {
     return index[place].number == row.number && !rules.isTooOld(index[place])
   }
 
-  /// Whether there is a file, which a row may not say yet.
-  private func hasBody(_ entry: DiskEntry) -> Bool {
-    entry.hasBody && index.place(of: entry.digest, number: entry.number).map { index[$0].hasBody } ?? true
-  }
-
+  /// What the index in memory knows goes before the row, which may not say it yet.
   private func details(of row: IndexRow) -> EntryDetails {
-    let (record, entry, wall) = (row.record, DiskEntry(row), rules.wall)
+    let (wall, record, written) = (rules.wall, row.record, DiskEntry(row))
+    let entry = index.place(of: written.digest, number: row.number).map { index[$0] } ?? written
+    let aged = index.ageEntry(of: entry)
+    let initialAge = Int64(aged.storedAt) == record.storedAt ? record.initialAgeMs / 1_000 : 0
     return EntryDetails(
       url: record.url, identifier: record.identifier, facts: record.facts, bytes: record.bytes,
-      age: Int(max(wall - record.storedAt, 0) + record.initialAgeMs / 1_000),
-      freshFor: Int(max(record.freshUntil - wall, 0)), storedAt: record.storedAt,
-      hasBody: hasBody(entry), tags: record.tags, path: files.path(of: entry) ?? "")
+      age: Int(max(wall - Int64(aged.storedAt), 0) + initialAge),
+      freshFor: Int(max(Int64(aged.freshUntil) - wall, 0)), storedAt: record.storedAt,
+      hasBody: entry.hasBody, tags: record.tags, path: files.path(of: entry) ?? "")
   }
 }

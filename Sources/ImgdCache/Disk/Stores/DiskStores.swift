@@ -72,13 +72,15 @@ final class DiskStores: DiskPart {
     if let refusal = refusal(of: image) { return refusal }
     guard queue.store(of: image) == nil else { return nil }
     if purges.verdict(on: image, in: .disk) == .stale { image.markStale() }
-    guard let record = StoredRecord(image, wall: rules.wall, at: loop.now) else { return .tooLarge }
+    guard let record = StoredRecord(image, wall: rules.wall, at: loop.now, packsFields: false) else { return .tooLarge }
     let key = CacheKey(
       url: CanonicalURL(canonical: record.url), identifier: record.identifier, variant: record.variant,
       knownDigest: record.digest)
     let row = IndexRow(
       record: record, host: key.url.host, suffix: files.suffix(of: image.facts), lastAccess: rules.wall)
-    let order = StoreOrder(row: row, payload: image.payload, keepReplacedUntil: rules.wall + rules.leaseSeconds)
+    let order = StoreOrder(
+      row: row, headers: image.response.headers, payload: image.payload,
+      keepReplacedUntil: rules.wall + rules.leaseSeconds)
     queue.add(PendingStore(image, key, order, checked: purges.newest))
     // It is sent at the end of the tick, so that images that come together are stored together.
     if queue.unsent.count == 1 { loop.atTickEnd { [unowned self] in send() } }

@@ -1,11 +1,20 @@
 import Glibc
 internal import ImgdSystem
 
-struct StoreOrder: Sendable {
-  /// The row; its number, the room on disk and an unknown checksum are filled in later.
+/// A picture to be stored. An object, since it goes through several hands, and holds much.
+final class StoreOrder: Sendable {
+  /// The row; its number, the header fields, the room on disk and an unknown checksum are filled in by the writer.
   let row: IndexRow
+  let headers: StoredHeaders
   let payload: Payload
   let keepReplacedUntil: Int64
+
+  init(row: IndexRow, headers: StoredHeaders, payload: Payload, keepReplacedUntil: Int64) {
+    self.row = row
+    self.headers = headers
+    self.payload = payload
+    self.keepReplacedUntil = keepReplacedUntil
+  }
 }
 
 /// Stores pictures: first as files without names, then their rows in one commit, then the names.
@@ -53,6 +62,7 @@ struct PictureStore {
         for (draft, order) in zip(drafts, orders) {
           guard case .success(let draft) = draft else { continue }
           var row = order.row
+          row.record.headers = order.headers.packed
           row.allocated = draft.prepared.allocated
           if row.record.checksum == .unknown { row.record.checksum = BodyChecksum(of: order.payload) }
           let added = try index.entries.insert(row, retiring: order.keepReplacedUntil)
@@ -93,7 +103,7 @@ struct PictureStore {
         try disk.shelves.remove(file)
         try disk.shelves.link(draft.prepared, as: file)
       }
-      entry.stamp = (try? draft.prepared.descriptor.status(file.name).stamp) ?? 0
+      entry.stamp = (try? draft.prepared.descriptor.status("a stored picture").stamp) ?? 0
       return .success(entry)
     } catch {
       try? EntryRemoval(disk: disk).remove([entry.number], at: .max)

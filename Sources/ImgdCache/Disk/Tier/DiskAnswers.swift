@@ -26,6 +26,12 @@ package struct EntryDetails: Sendable {
   package let path: String
 }
 
+/// A form on disk, and how the daemon writes it in keys; that is empty for one that an earlier release has stored.
+package struct StoredFormText: Sendable {
+  package let text: String
+  package let facts: ImageFacts
+}
+
 /// Some of the entries, in the order in which they were stored.
 package struct EntryPage {
   package var entries: [EntryDetails] = []

@@ -54,6 +54,17 @@ final class DiskIndex {
   /// The places of pictures with forms whose bytes go before anything else, in their order.
   var sources: some Sequence<Int> { table.sources }
 
+  /// The entry that says how old another one is: for a form that of its picture, as far as it is here.
+  func ageEntry(of entry: DiskEntry) -> DiskEntry {
+    guard entry.isForm, let original = table.original(ofBase: entry.base) else { return entry }
+    return table[original]
+  }
+
+  /// Some of the forms of a picture.
+  func forms(of digest: KeyDigest, most: Int) -> [DiskEntry] {
+    table.forms(of: digest.formBase, most: most).map { table[$0] }
+  }
+
   /// Whether an entry is a picture of which there are forms.
   func hasForms(_ place: Int) -> Bool { table.hasForms(of: table[place].digest) }
 

@@ -32,7 +32,7 @@ final class DiskParts: DiskPart {
     diskPurges = DiskPurges(ground, stores: stores, removals: removals)
     lending = DiskLending(ground, stores: stores, verified: verified, removals: removals)
     hits = ReadyHits(ground, stores: stores, loads: loads, verified: verified)
-    listings = DiskListings(ground)
+    listings = DiskListings(ground, stores: stores, renewals: renewals)
     check = DirectoryCheck(ground)
     loading = IndexLoading(ground, loads: loads, eviction: eviction)
     let opener = DiskOpener(ground)

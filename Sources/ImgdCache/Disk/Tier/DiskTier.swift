@@ -19,6 +19,8 @@ package import ImgdSystem
 /// The pictures on disk; it belongs to the control loop, and has two threads work for it.
 package final class DiskTier {
   let parts: DiskParts
+  /// Held directly, as each hit by path uses it.
+  private let lending: DiskLending
 
   /// A tier in a directory that has been opened, or that cannot be opened for now.
   ///
@@ -35,12 +37,16 @@ package final class DiskTier {
 
   init(_ parts: DiskParts, _ directory: Result<DiskDirectory, DirectoryProblem>) {
     self.parts = parts
+    lending = parts.lending
     parts.recovery.begin(directory)
     parts.eviction.scheduleSweep()
   }
 
   /// A tier that is off: nothing is found, stored or lent.
-  package init(offOn loop: EventLoop) { parts = DiskParts(DiskGround(offOn: loop)) }
+  package init(offOn loop: EventLoop) {
+    parts = DiskParts(DiskGround(offOn: loop))
+    lending = parts.lending
+  }
 
   // MARK: Facts
 
@@ -115,6 +121,11 @@ package final class DiskTier {
     parts.hits.glance(at: key, countsAsUse: countsAsUse)
   }
 
+  /// The forms of a picture that may be what is looked for, the largest first; this does not count as a use.
+  package func forms(
+    of key: CacheKey, where mayBe: (ImageFacts) -> Bool, then: @escaping ([StoredFormText]) -> Void
+  ) -> Look<[StoredFormText]> { parts.listings.forms(of: key, where: mayBe, then: then) }
+
   /// Lists entries after a cursor in the order of storing; this does not count as a use.
   package func page(after cursor: UInt64?, limit: Int, prefix: String?, then: @escaping (EntryPage) -> Void) {
     parts.listings.page(after: cursor, limit: limit, prefix: prefix, then: then)
@@ -166,8 +177,8 @@ package final class DiskTier {
     parts.lending.lend(image, mayStore: mayStore, countsAsUse: countsAsUse)
   }
 
-  /// Leases the file of an image if everything needed for that is known; otherwise does nothing.
-  package func lendAgain(_ image: CachedImage) -> StoredFile? { parts.lending.lendAgain(image) }
+  /// Leases the file of an image if everything needed for that is known; otherwise does nothing, and returns false.
+  package func lendAgain(_ image: CachedImage) -> Bool { lending.lendAgain(image) }
 
   /// Calls back when it is known whether there is a file; only for an image for which `lend` returned `waiting`.
   package func whenSettled(_ image: CachedImage, _ action: @escaping () -> Void) {

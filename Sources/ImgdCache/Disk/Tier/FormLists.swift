@@ -46,10 +46,11 @@ extension EntryTable {
     } else {
       noteBase(base, at: place)
     }
-    if let original = original(of: base) { makeSource(original, asNewest: asNewest) }
+    if let original = original(ofBase: base) { makeSource(original, asNewest: asNewest) }
   }
 
-  private func original(of base: UInt32) -> Int? {
+  /// The place of the picture whose forms have a base.
+  func original(ofBase base: UInt32) -> Int? {
     table.place(tag(of: UInt64(~base))) { entry(at: $0)?.digest.formBase == base }
   }
 
@@ -63,7 +64,7 @@ extension EntryTable {
     }
     if let next = Self.place(form.nextForm) { self[next].previousForm = form.previousForm }
     // Without forms, a picture goes in the order of its use.
-    guard form.nextForm < 0, firstForm(of: form.base) == nil, let original = original(of: form.base) else { return }
+    guard form.nextForm < 0, firstForm(of: form.base) == nil, let original = original(ofBase: form.base) else { return }
     if chain.contains(original) { chain.remove(original) }
   }
 

@@ -231,6 +231,10 @@ extension WireError {
   }
 
   static func unsupported(_ picture: PictureMeasures, accepted: [AcceptedType]) -> WireError {
+    guard picture.format != .svg else {
+      return WireError(
+        .notAnImage, "the body is not a picture: an SVG drawing, which Downloads.AcceptTypes does not name")
+    }
     let names = accepted.map(\.rawValue).joined(separator: " ")
     return WireError(.unsupportedFormat, "the picture is \(picture.format.name); Downloads.AcceptTypes allows \(names)")
   }

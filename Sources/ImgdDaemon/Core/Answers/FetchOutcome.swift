@@ -49,6 +49,11 @@ enum FetchOutcome {
     }
   }
 
+  /// Whether it is a picture whose bytes have gone.
+  var lacksBytes: Bool { if case .image(let delivered) = self { !delivered.image.hasBody } else { false } }
+
+  var isFailure: Bool { if case .failure = self { true } else { false } }
+
   /// The bytes that it would hold if it were kept.
   var cost: Int {
     switch self {
@@ -79,6 +84,8 @@ struct DeliveredImage {
   var finalURL: String?
   /// The form that is shown in its place, since its own bytes have gone.
   var form: Form?
+  /// The form of which the one that is wanted can be made, since the picture's own bytes have gone.
+  var sourceForm: SourceForm?
   /// Whether it is already in the form that the fetch wants.
   var isMade = false
   /// The age and the frames of the picture that it was made of.
@@ -93,11 +100,26 @@ struct DeliveredImage {
     let source: Source?
   }
 
+  /// An object, since few answers have one.
+  final class SourceForm {
+    let image: CachedImage
+    /// What is made of it.
+    let rendition: Rendition
+    /// How the form that is wanted of the picture is written in keys.
+    let wanted: String
+
+    init(_ image: CachedImage, making rendition: Rendition, for wanted: String) {
+      self.image = image
+      self.rendition = rendition
+      self.wanted = wanted
+    }
+  }
+
   /// What is shown: its form in its place, with what the answer says about the picture itself.
   func shown(at now: Instant) -> DeliveredImage {
     guard let form else { return self }
     var shown = self
-    shown.form = nil
+    (shown.form, shown.sourceForm) = (nil, nil)
     shown.image = form.image
     if source == .memory || source == .disk, let from = form.source { shown.source = from }
     shown.isMade = true
@@ -245,6 +267,7 @@ extension TransferFailure {
     var details: [JSONValue.Member] = []
     if let status { details.append(.init("status", .integer(Int64(status)))) }
     if case .timeout(let phase) = kind { details.append(.init("phase", .string(phase.name))) }
+    if let timeLimit { details.append(.init("limit_ms", .integer(timeLimit.milliseconds))) }
     if let address { details.append(.init("address", .string(address))) }
     if let limit { details.append(.init("limit", .integer(Int64(limit)))) }
     if let expected { details.append(.init("expected", .integer(Int64(expected)))) }
@@ -312,9 +335,10 @@ extension NotModified {
     let numbers = FetchLine.Numbers(
       receipt: recipient.receipt, age: shown.age, freshFor: shown.freshFor,
       elapsedNanoseconds: (now - recipient.startedAt).nanoseconds)
-    recipient.client.write(
-      numbers, id: recipient.id.written.span, facts: facts(url: recipient.request.url),
-      ending: FetchLine.ending(furtherFields))
+    let (id, facts, ending) = (
+      recipient.id.written, facts(url: recipient.request.url), FetchLine.ending(furtherFields)
+    )
+    recipient.client.write(numbers, id: id.span, facts: facts.span, ending: ending.span)
   }
 
   /// The parts of the line for a fresh picture in memory, with the tag by which clients may know it.

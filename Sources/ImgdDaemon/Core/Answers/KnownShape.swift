@@ -6,20 +6,51 @@ struct KnownShape {
   struct Found {
     let parts: LineShape.Parts
     let showing: FetchRequest.Showing
+    /// Nil for what is not a brief answer (`BriefAnswer`).
+    let brief: BriefAnswer?
     /// The number of the shape among those that its client sends.
     let shape: Int
     /// The tag of the URL in the memory tier, where it has been computed.
     var tag: UInt32?
   }
 
+  /// What lines get that ask for a picture as its origin sends it, and for nothing that it does not always have.
+  enum BriefAnswer { case facts, path }
+
   let line: LineShape
   /// Nil for pictures as their origins send them.
   let form: WantedRendition?
+  private let brief: BriefAnswer?
 
   init(_ line: LineShape) {
     self.line = line
     form = WantedRendition(line.form, for: line.showing.delivery)
+    brief =
+      switch line.showing.delivery {
+      case _ where form != nil || line.showing.http || line.showing.describe: nil
+      case .none: .facts
+      case .path: .path
+      case .fd, .inline, .pixels: nil
+      }
   }
+
+  /// What a line asks for, if it has the shape, which is the `number`th of its client's.
+  @inline(__always) func find(in line: Span<UInt8>, number: Int) -> Found? {
+    guard let parts = self.line.parts(of: line) else { return nil }
+    return Found(
+      parts: parts, showing: self.line.showing, brief: parts.tag.isEmpty ? brief : nil, shape: number)
+  }
+}
+
+/// Answers lines of known shapes, as far as that takes no parsing. It is an object, since with a closure each hit would
+/// count references to its context.
+protocol KnownLineAnswers: AnyObject {
+  /// Whether there are so many pictures that it is worth preparing for several lines.
+  var looksAhead: Bool { get }
+  /// Prepares for several lines that stand in these bytes.
+  func prepare(_ ahead: LinesAhead, in bytes: Span<UInt8>)
+  /// Answers a line; false where it has to be executed.
+  func answer(_ line: Span<UInt8>, _ found: KnownShape.Found, in form: WantedRendition?, to client: ReplyPlace) -> Bool
 }
 
 /// The lines of one read that have known shapes, from before the first of them is answered.
@@ -42,7 +73,7 @@ struct KnownShape {
 
   /// Finds the lines of a read; false if there are not several.
   func find(in bytes: Span<UInt8>, _ find: (Span<UInt8>) -> KnownShape.Found?) -> Bool {
-    lines.removeAll(keepingCapacity: true)
+    forget()
     next = 0
     var begin = 0
     while lines.count < Self.most, let end = LineFramer.newline(in: bytes, from: begin) {
@@ -68,5 +99,5 @@ struct KnownShape {
   }
 
   /// Forgets the lines, which have been read.
-  func forget() { lines.removeAll(keepingCapacity: true) }
+  func forget() { if !lines.isEmpty { lines.removeAll(keepingCapacity: true) } }
 }

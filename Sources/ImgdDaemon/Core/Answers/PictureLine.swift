@@ -48,8 +48,10 @@ struct PictureLine {
   func write(to client: ReplyPlace, id: RequestID, receipt: ReceiptID, after nanoseconds: Int64) {
     let numbers = FetchLine.Numbers(
       receipt: receipt, age: picture.age, freshFor: picture.freshFor, elapsedNanoseconds: nanoseconds)
-    client.write(
-      numbers, id: id.written.span, facts: picture.prepared ?? picture.encodedFields, details: details, ending: ending)
+    let (id, details, ending) = (id.written, details, ending)
+    picture.withEncodedFields { facts in
+      client.write(numbers, id: id.span, facts: facts, details: details.span, ending: ending.span)
+    }
     if case .inline(let payload) = content { client.write(payload) }
   }
 
@@ -113,8 +115,8 @@ struct ShownPicture {
   var pixels = PixelNotes(layout: .rgba, delays: [])
   /// The frames of the picture that it was made of; nil for a picture as its origin sends it.
   var originalFrames: Int32?
-  /// All but the ages, encoded already.
-  var prepared: [UInt8]?
+  /// The image with which all fields but the ages are kept, encoded.
+  private var prepared: CachedImage?
 
   /// `url` is as the client wrote it.
   init(_ delivered: DeliveredImage, url: String, at now: Instant) {
@@ -132,7 +134,7 @@ struct ShownPicture {
     isStale = delivered.isStale
     isOffline = delivered.isOffline
     finalURL = delivered.finalURL
-    if source == .memory, !isCoalesced, image.isOf(url) { prepared = image.replyPieces }
+    if source == .memory, !isCoalesced, image.isOf(url), image.hasReply { prepared = image }
   }
 
   init(_ hit: EntryDetails, url: String) {
@@ -142,6 +144,11 @@ struct ShownPicture {
     bytes = hit.bytes
     age = hit.age
     freshFor = hit.freshFor
+  }
+
+  /// Lends all fields but the ages, encoded, for the duration of the call.
+  func withEncodedFields(_ body: (Span<UInt8>) -> Void) {
+    if let prepared { prepared.withReply { facts, _ in body(facts) } } else { body(encodedFields.span) }
   }
 
   /// All fields but the ages, encoded.
@@ -169,10 +176,8 @@ extension FetchLine {
   /// The end of a line with the picture's bytes, up to these.
   static let inlineEnding = Array(#","data":"#.utf8)
 
-  /// The end of a line with the path of a file, which is encoded once for each file and kept with it.
-  static func ending(of file: StoredFile) -> [UInt8] { file.ending(orElse: ending(path:)) }
-
-  private static func ending(path: String) -> [UInt8] {
+  /// The end of a line with the path of a file.
+  static func ending(path: String) -> [UInt8] {
     var line = JSONWriter()
     line.path(.lent(path))
     return ending(line.bytes)

@@ -91,11 +91,11 @@ final class ReplyPlace {
 
   /// Appends a fetch's line, of which all but the numbers is encoded already, as `FetchLine` has it.
   func write(
-    _ numbers: FetchLine.Numbers, id: Span<UInt8>, facts: [UInt8], details: [UInt8] = [], ending: [UInt8]
+    _ numbers: FetchLine.Numbers, id: Span<UInt8>, facts: Span<UInt8>, details: Span<UInt8> = Span(),
+    ending: Span<UInt8>
   ) {
     guard takesLines else { return }
-    FetchLine.append(
-      to: &outbox.bytes, id: id, numbers, facts: facts.span, details: details.span, ending: ending.span)
+    FetchLine.append(to: &outbox.bytes, id: id, numbers, facts: facts, details: details, ending: ending)
     flushAtTickEnd()
   }
 
@@ -252,10 +252,15 @@ final class ReplyDesk {
   /// What is written meanwhile goes into the other array, and is sent in the same tick.
   private func flushAllWriting() {
     swap(&writing, &flushing)
-    // By the time a client reads that a purge is over, the event must have been sent to every other client.
-    for place in flushing where place.hearsEvents { place.flush() }
-    for place in flushing where !place.hearsEvents { place.flush() }
+    flush(flushing)
     flushing.removeAll(keepingCapacity: true)
+  }
+
+  private func flush(_ places: [ReplyPlace]) {
+    let places = places.span
+    // By the time a client reads that a purge is over, the event must have been sent to every other client.
+    for index in places.indices where places[index].hearsEvents { places[index].flush() }
+    for index in places.indices where !places[index].hearsEvents { places[index].flush() }
   }
 
   func countError() { errors += 1 }

@@ -54,10 +54,10 @@ final class WantedRendition {
     var isPossible = false
     for form in forms where isEligible(form, for: picture) {
       isPossible = true
-      let (losesFrames, losesAlpha) = (picture.losesFrames(as: form), picture.losesAlpha(as: form))
+      let losesFrames = picture.losesFrames(as: form)
       if frames == .all, losesFrames { continue }
       // An AVIF of one frame is the last thing that an animation should become.
-      let losses = (losesFrames ? form.format == .avif ? 2 : 1 : 0) + (losesAlpha ? 1 : 0)
+      let losses = (losesFrames ? form.format == .avif ? 4 : 2 : 0) + picture.lossOfAlpha(as: form)
       if losses < best?.losses ?? .max { best = (form, losses) }
     }
     if let best { return choice(best.form, for: facts) }
@@ -99,7 +99,16 @@ private struct Candidate {
     return !(own.isAnimatable && target.isAnimatable && writes(target))
   }
 
-  func losesAlpha(as form: WantedRendition.Form) -> Bool { form.format == .jpeg && !facts.isOpaque }
+  /// What the loss of alpha counts: 2 where all of it is lost, and 1 in a GIF, whose pixels are seen or not. How much
+  /// alpha a picture has is not known before it is decoded; that of another GIF is of this kind.
+  func lossOfAlpha(as form: WantedRendition.Form) -> Int {
+    switch form.format {
+    case _ where facts.isOpaque: 0
+    case .jpeg: 2
+    case .gif where facts.pictureFormat != .gif: 1
+    default: 0
+    }
+  }
 
   func lostFrames(_ forms: [WantedRendition.Form]) -> DecodeFailure {
     let own = facts.pictureFormat
@@ -127,6 +136,8 @@ extension PictureFormat {
     switch self {
     case .jpeg, .png, .gif, .webp, .avif, .ico: true
     case .heic, .tiff, .bmp, .jxl, .jp2: false
+    // A program that shows it may run what is in it: a list has to name it.
+    case .svg: false
     }
   }
 }
@@ -196,6 +207,8 @@ extension Rendition {
     if quality != nil || facts.frames > 1 && frames == .first { return true }
     if let format, format != facts.pictureFormat { return true }
     guard let box else { return false }
+    // What has a size is pixels.
+    if facts.pictureFormat.isDrawn { return true }
     let isTurned = facts.exifOrientation >= 5
     let (width, height) = (Int(facts.width), Int(facts.height))
     return !box.keeps(width: isTurned ? height : width, height: isTurned ? width : height)

@@ -16,12 +16,14 @@ final class ClientInput {
   /// How many more reads are made from a client that takes no answers any more: a megabyte, more than its socket holds.
   private static let lastReads = 16
 
-  private unowned let session: ClientSession
+  /// Nil until it is attached; asked for nothing that a hit needs, as each time would count a reference.
+  private unowned var session: ClientSession?
   private let turns: Turns
-  private let scratch: ReadScratch
+  let scratch: ReadScratch
   private let ahead: LinesAhead
   private let place: ReplyPlace
-  private let requests: Clients.Requests
+  private let known: any KnownLineAnswers
+  private let executeParsed: (ParsedLine, ReplyPlace) -> Void
   private var framer: LineFramer
   private let allShapes: LineShapes
   private var shapes = KnownShapes()
@@ -44,16 +46,19 @@ final class ClientInput {
   /// The framer is handing out lines, and may not be looked at.
   private var isCutting = false
 
-  init(of session: ClientSession, longestLine: Int, reading clients: Clients) {
-    self.session = session
-    place = session.place
+  init(answeredAt place: ReplyPlace, longestLine: Int, reading clients: Clients) {
+    self.place = place
     allShapes = clients.shapes
     turns = clients.turns
     scratch = clients.scratch
     ahead = clients.ahead
-    requests = clients.requests
+    known = clients.known
+    executeParsed = clients.execute
     framer = LineFramer(longestLine: longestLine)
   }
+
+  /// Tells whose input it is, before anything is read.
+  func attach(to session: ClientSession) { self.session = session }
 
   func limitLines(to length: Int) { framer.longestLine = length }
 
@@ -71,16 +76,16 @@ final class ClientInput {
 
   /// Whether there is something to do that needs only a turn.
   private var hasWork: Bool {
-    guard session.isOpen, !isBlocked else { return false }
+    guard place.isOpen, !isBlocked else { return false }
     return place.work.isUnderWay || framer.isPaused || isWindingUp || (hasEnded && !isDone)
   }
 
   // MARK: Reading
 
-  /// The socket has something to read.
-  func receive(isGone: Bool) {
+  /// The socket had something to read, which is in the scratch buffer now.
+  func receive(_ arrival: StreamSocket.Arrival, isGone: Bool) {
     turns.beginFirst()
-    switch session.read(into: scratch) {
+    switch arrival {
     case .bytes(let count):
       feed(count)
       // Usually everything is done, and nothing has changed.
@@ -94,10 +99,10 @@ final class ClientInput {
   /// A last line without its newline is executed: `printf '{"cmd":"stats"}' | socat …` is right.
   private func endInput(isGone: Bool) {
     hasEnded = true
-    if isGone { session.becomeDeaf() }
+    if isGone { session?.becomeDeaf() }
     goOn()
     lineUp()
-    session.inputHasEnded()
+    session?.inputHasEnded()
   }
 
   /// The client takes no answers any more. Its last requests wait for its turn, since the line of another client may be
@@ -112,7 +117,7 @@ final class ClientInput {
   func windUpNow() {
     turns.beginLast()
     windUp()
-    while session.isOpen {
+    while place.isOpen {
       place.work.holds = 0
       goOn()
     }
@@ -128,33 +133,33 @@ final class ClientInput {
     isInLine = false
     goOn()
     isInLine = hasWork
-    session.inputHasMoved()
+    session?.inputHasMoved()
     return isInLine
   }
 
   /// Waits for a turn, if that is all that is missing.
   func lineUp() {
-    if !isInLine, hasWork {
+    if !isInLine, hasWork, let session {
       isInLine = true
       turns.wait(session)
     }
-    session.inputHasMoved()
+    session?.inputHasMoved()
   }
 
   /// Executes lines, and what is left of the last one's work, for the length of a turn.
   private func goOn() {
-    guard session.isOpen, !isBlocked, walkOn() else { return }
+    guard place.isOpen, !isBlocked, walkOn() else { return }
     resume()
-    guard session.isOpen, !framer.isPaused, !place.work.hasRest else { return }
+    guard place.isOpen, !framer.isPaused, !place.work.hasRest else { return }
     if isWindingUp, readRest() { return }
     if hasEnded || isWindingUp { isDone = isDone || finishLines() }
-    if isDone, isWindingUp, !place.work.hasRest { session.close() }
+    if isDone, isWindingUp, !place.work.hasRest { session?.close() }
   }
 
   /// Reads no more than a socket holds: a client may shut its reading side and go on talking for ever. Returns whether
   /// there may be more.
   private func readRest() -> Bool {
-    guard readsLeft > 0, case .bytes(let count) = session.read(into: scratch) else { return false }
+    guard readsLeft > 0, case .bytes(let count)? = session?.read(into: scratch) else { return false }
     readsLeft -= 1
     feed(count)
     return true
@@ -166,8 +171,8 @@ final class ClientInput {
     defer { isCutting = false }
     let place = place
     scratch.withBytes(count) { bytes in
-      if requests.looksAhead(), !framer.isPaused, ahead.find(in: bytes, { shapes.find($0) }) {
-        requests.prepare(ahead, bytes)
+      if known.looksAhead, !framer.isPaused, ahead.find(in: bytes, { shapes.find($0) }) {
+        known.prepare(ahead, in: bytes)
       }
       framer.feed(bytes) { serve($0, for: place) }
     }
@@ -182,7 +187,7 @@ final class ClientInput {
   /// Anything else that arrives is read and ignored: left unread, it would cost the client the answer.
   private func sendAway(_ foreign: ForeignProtocol) {
     isForeign = true
-    session.sayLast(foreign.farewell)
+    session?.sayLast(foreign.farewell)
   }
 
   private func resume() {
@@ -242,13 +247,13 @@ final class ClientInput {
       // Their shapes may have other numbers now.
       ahead.forget()
     }
-    requests.execute(parsed, place)
+    executeParsed(parsed, place)
   }
 
   /// Answers a line without parsing it, if it has a known shape and asks for a picture in memory.
   private func answer(_ line: Span<UInt8>, for place: ReplyPlace) -> Bool {
     guard let found = ahead.next(line) ?? shapes.find(line) else { return false }
-    return requests.answerKnown(line, found, shapes.form(of: found.shape), place)
+    return known.answer(line, found, in: shapes.form(of: found.shape), to: place)
   }
 
   // MARK: Work of a line
@@ -300,9 +305,9 @@ struct KnownShapes {
   }
 
   @inline(__always) private mutating func find(_ line: Span<UInt8>, at index: Int) -> KnownShape.Found? {
-    guard let parts = shapes[index].line.parts(of: line) else { return nil }
+    guard let found = shapes.span[index].find(in: line, number: index) else { return nil }
     misfits = 0
-    return KnownShape.Found(parts: parts, showing: shapes[index].line.showing, shape: index)
+    return found
   }
 
   /// The form in which lines of a shape want their pictures; nil for pictures as their origins send them.

@@ -30,7 +30,7 @@ final class ClientSession: TurnTaker, ReplyCarrier {
   private let socket: StreamSocket
   private let loop: EventLoop
   unowned let clients: Clients
-  private lazy var input = ClientInput(of: self, longestLine: limits.line, reading: clients)
+  private let input: ClientInput
   private var watch: Watch?
 
   private(set) var isOpen = true
@@ -48,6 +48,8 @@ final class ClientSession: TurnTaker, ReplyCarrier {
     self.clients = clients
     self.loop = loop
     place = ReplyPlace(of: peer, number: number, limits: limits, at: clients.desk)
+    input = ClientInput(answeredAt: place, longestLine: limits.line, reading: clients)
+    input.attach(to: self)
     watch = try loop.watch(self.socket.descriptor.number, for: .read) { [unowned self] in ready($0) }
     place.open(self)
   }
@@ -62,7 +64,7 @@ final class ClientSession: TurnTaker, ReplyCarrier {
     if readiness.contains(.write), clients.turns.hasTimeForFirst { place.flush() }
     guard isOpen, !isDeaf else { return }
     if readiness.contains(.read), input.wantsBytes {
-      input.receive(isGone: readiness.contains(.hangup))
+      input.receive(read(into: input.scratch), isGone: readiness.contains(.hangup))
     } else if readiness.contains(.hangup) {
       becomeDeaf()
     }

@@ -15,8 +15,9 @@ final class Clients {
   private var lastNumber: UInt64 = 0
   private var whenFinished: (() -> Void)?
   private(set) var counts = Statistics.Clients()
-  /// What becomes of the lines of clients; set once by the composition.
-  var requests = Requests()
+  let known: any KnownLineAnswers
+  /// Executes a line that was parsed; set once by the composition.
+  var execute: (ParsedLine, ReplyPlace) -> Void = { _, _ in }
   /// Called when a connection has ended; set once by the composition.
   var onDeparture: (ReplyPlace) -> Void = { _ in }
   var limits: WireLimits {
@@ -26,20 +27,10 @@ final class Clients {
     }
   }
 
-  /// The functions that answer a line.
-  struct Requests {
-    /// Answers a line of a known shape without parsing it; false where it has to be executed.
-    var answerKnown: (_ line: Span<UInt8>, KnownShape.Found, WantedRendition?, ReplyPlace) -> Bool = { _, _, _, _ in
-      false
-    }
-    /// Whether there are so many pictures that it is worth preparing for several lines.
-    var looksAhead: () -> Bool = { false }
-    /// Prepares to answer several lines that stand in these bytes.
-    var prepare: (LinesAhead, _ bytes: Span<UInt8>) -> Void = { _, _ in }
-    var execute: (ParsedLine, ReplyPlace) -> Void = { _, _ in }
-  }
-
-  init(limits: WireLimits, _ access: Access, turns: Turns, desk: ReplyDesk, loop: EventLoop) {
+  init(
+    limits: WireLimits, _ access: Access, known: any KnownLineAnswers, turns: Turns, desk: ReplyDesk, loop: EventLoop
+  ) {
+    self.known = known
     self.limits = limits
     self.turns = turns
     self.desk = desk

@@ -226,9 +226,10 @@ final class InspectCommands {
   }
 
   private func describe(_ image: CachedImage, in line: inout JSONWriter) {
+    let age = pictures.age(of: image, at: loop.now)
     line.entry(
-      image.facts, bytes: image.byteCount, age: image.age(at: loop.now), freshFor: image.freshFor(at: loop.now),
-      storedAt: image.storedAtWall, tags: image.tags)
+      image.facts, bytes: image.byteCount, age: age.age, freshFor: age.freshFor, storedAt: image.storedAtWall,
+      tags: image.tags)
     if !image.hasBody { line.field("body", false) }
   }
 }

@@ -60,7 +60,7 @@ final class Purge {
     switch stage {
     case .asked: begin()
     case .memory(let row, var sweep):
-      let hasMore = pictures.memory.goOn(with: &sweep)
+      let hasMore = pictures.goOn(with: &sweep)
       stage =
         hasMore
         ? .memory(row, sweep) : .answers(row, pictures.answers.beginSweep(after: row), fromMemory: sweep.removal)

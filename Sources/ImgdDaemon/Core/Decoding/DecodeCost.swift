@@ -47,9 +47,12 @@ enum DecodeCost {
     let read = own.pixels * format.reading * (format == .jpeg ? coding.factor : 1)
     // A description has a box of its own.
     let box = rendition.box ?? (rendition.output == .description ? Rendition.Box(width: 100, height: 100) : nil)
-    guard let box else { return read + own.pixels * rendition.output.writing(format) }
+    guard var box else { return read + own.pixels * rendition.output.writing(format) }
+    // It is drawn in the size that is wanted.
+    if format.isDrawn { box.enlarges = true }
     let part = box.part(of: own)
     let scaled = box.scaled(part)
+    if format.isDrawn { return box.framed(scaled).pixels * (format.reading + rendition.output.writing(format)) }
     // The loaders of these formats leave out what is not needed.
     let mayBeReadSmall = (format == .jpeg || format == .webp) && !box.isLinear && box.area == nil
     let isReadSmall = mayBeReadSmall && scaled.pixels * 16 <= own.pixels
@@ -89,6 +92,8 @@ extension PictureFormat {
     case .jxl: 26
     case .jp2: 90
     case .bmp, .ico: 2
+    // For each pixel that is drawn, where there is little to draw.
+    case .svg: 30
     }
   }
 
@@ -96,7 +101,7 @@ extension PictureFormat {
   fileprivate var writing: Double {
     switch self {
     case .jpeg: 5
-    case .png, .heic, .jp2, .bmp, .ico: 75
+    case .png, .heic, .jp2, .bmp, .ico, .svg: 75
     case .gif: 2_000
     case .webp: 105
     // A photograph takes 1,700, noise 4,400, whatever the quality.

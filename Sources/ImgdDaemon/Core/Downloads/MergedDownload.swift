@@ -258,8 +258,8 @@ final class TransferReport: Sendable {
   /// Nil unless the event brings a body.
   let content: Content?
 
-  /// Recognises the picture, and packs its header fields, on the transfer loop: looking into many megabytes would delay
-  /// hits.
+  /// Recognises the picture, and reads and packs its header fields, on the transfer loop: looking into many megabytes
+  /// would delay hits.
   init(_ event: TransferEvent) {
     self.event = event
     serial =
@@ -281,14 +281,15 @@ final class TransferReport: Sendable {
 struct ReceivedPicture: Sendable {
   let picture: PictureMeasures
   let checksum: BodyChecksum
-  /// The header fields that belong to the answer itself, and the answer as it is kept with the picture.
-  let headers: HeaderList
+  /// What the answer says about its use, and the answer as it is kept with the picture.
+  let directions: AnswerDirections
   let response: StoredResponse
 
   init(_ picture: PictureMeasures, _ result: TransferResult) {
     self.picture = picture
     checksum = BodyChecksum(of: result.payload)
-    headers = result.head.pairs
+    let headers = result.head.pairs
+    directions = AnswerDirections(status: result.head.status, headers, now: WallClock.seconds)
     response = StoredResponse(status: result.head.status, headers: headers)
   }
 }

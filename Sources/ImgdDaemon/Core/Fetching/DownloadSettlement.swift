@@ -43,17 +43,18 @@ final class DownloadSettlement: FetchPart {
   private func received(_ result: TransferResult, _ received: ReceivedPicture, _ download: MergedDownload)
     -> FetchOutcome
   {
-    let (picture, headers, status) = (received.picture, received.headers, received.response.status)
-    let key = download.mergeKey.key(keeping: headers)
+    let (picture, directions) = (received.picture, received.directions)
+    let key = download.mergeKey.key(keeping: result.head.pairs)
     removeAnswers(to: download)
     let accepted = settings.downloads.acceptTypes
     guard accepted.contains(where: { $0.rawValue == picture.format.name }) else {
       return .failure(FetchFailure(error: .unsupported(picture, accepted: accepted)))
     }
-    let freshness = freshness(of: headers, status: status, ttl: ttl(of: download), for: key, download)
+    let freshness = freshness(directions, ttl: ttl(of: download), for: key, download)
+    let vary = download.mergeKey.outcome(varying: directions.varying)
     let image = CachedImage.make(
       key: key, body: ImageBody(result.payload, facts: ImageFacts(picture), checksum: received.checksum),
-      answer: ImageAnswer(received.response, freshness: freshness, vary: download.mergeKey.outcome(of: headers)),
+      answer: ImageAnswer(received.response, freshness: freshness, vary: vary),
       tags: download.tags, serial: download.serial, isPurged: download.isPurgedEverywhere, checked: download.checked,
       stored: moment)
     keep(image, of: download)
@@ -97,10 +98,18 @@ final class DownloadSettlement: FetchPart {
     of headers: HeaderList, status: Int, ttl: Duration?, silence: Duration? = nil, for key: CacheKey,
     _ download: MergedDownload
   ) -> Freshness {
+    let directions = AnswerDirections(status: status, headers, now: fleet.wallSeconds)
+    return freshness(directions, ttl: ttl, silence: silence, for: key, download)
+  }
+
+  private func freshness(
+    _ directions: AnswerDirections, ttl: Duration?, silence: Duration? = nil, for key: CacheKey,
+    _ download: MergedDownload
+  ) -> Freshness {
     // The answer may have been made when the exchange began. HTTP counts whole seconds.
     let delay = download.begunAt.map { (loop.now - $0).components.seconds } ?? 0
     return Freshness(
-      status: status, headers: headers, rules: FreshnessRules(settings.http),
+      directions, rules: FreshnessRules(settings.http),
       terms: FreshnessTerms(
         ttl: ttl, silence: silence, isScoped: key.scope != nil,
         isOpenedByCredentials: !download.mergeKey.credentialNames.isEmpty), receivedAt: fleet.wallSeconds,
@@ -260,9 +269,10 @@ extension ImageFacts {
 }
 
 extension MergeKey {
-  func outcome(of headers: HeaderList) -> VaryOutcome {
-    let names = varyingNames(headers)
-    return names.isEmpty ? .none : VaryOutcome(varying: names, fields: fields, owner: owner)
+  func outcome(of headers: HeaderList) -> VaryOutcome { outcome(varying: varyingNames(headers)) }
+
+  func outcome(varying names: [String]) -> VaryOutcome {
+    names.isEmpty ? .none : VaryOutcome(varying: names, fields: fields, owner: owner)
   }
 }
 

@@ -234,7 +234,9 @@ final class FormPreparation {
     case .original: store(delivered, for: job, then: then)
     case .refused(let failure): then(.failure(FetchFailure(error: failure.error)), nil)
     case .form(let form):
-      let order = order(for: form.rendition, of: delivered.image, job)
+      guard let order = order(for: form, of: delivered, job) else {
+        return then(.failure(FetchFailure(error: .bytesAreGone)), nil)
+      }
       wait(job) { done in
         renditions.make(order) { [unowned self] outcome in
           done()
@@ -262,6 +264,15 @@ final class FormPreparation {
     case .refused: return .refused(failure)
     case let choice: return choice
     }
+  }
+
+  /// Nil where neither the picture's bytes are here nor another form of which this one can be made.
+  private func order(for form: WantedRendition.Form, of delivered: DeliveredImage, _ job: FetchJob) -> Renditions.Order?
+  {
+    var order = order(for: form.rendition, of: delivered.image, job)
+    guard !delivered.image.hasBody else { return order }
+    order.form = delivered.sourceForm?.wanted == form.text ? delivered.sourceForm : nil
+    return order.form == nil ? nil : order
   }
 
   private func order(for rendition: Rendition, of image: CachedImage, _ job: FetchJob) -> Renditions.Order {

@@ -70,6 +70,8 @@ final class FetchJob {
   var waitingFor = Wait.disk
   /// The form in which it wants the picture; nil for the picture as it comes.
   let wanted: WantedRendition?
+  /// Whether that form may be made of another one, where the picture's own bytes have gone.
+  var mayMakeOfForm = true
   /// Whether the event `queued` was sent.
   var isAnnounced = false
   /// Whether the event `started` is still to be sent.

@@ -105,15 +105,29 @@ final class FetchPipeline: FetchPart {
     job.wanted.map {
       MadeLook(
         wanted: $0, writable: preparation.renditions.writable, key: job.mergeKey, mode: job.mode,
-        rules: FreshnessRules(settings.http), describes: job.request.describe, tiers: job.request.tiers)
+        rules: FreshnessRules(settings.http), describes: job.request.describe, tiers: job.request.tiers,
+        mayMake: job.mayMakeOfForm)
     }
   }
 
   private func find(for job: FetchJob) -> FetchMachine.Event? {
-    event(
+    let counts = job.mode.counts && !isLedOn(job)
+    return event(
       of: job,
       { [pictures] look in .found(pictures.rise(look, for: job.mergeKey, keeping: job.request.keepsInMemory)) },
-      look: { pictures.find(job.mergeKey, counts: job.mode.counts, then: $0) })
+      look: { pictures.find(job.mergeKey, counts: counts, then: $0) })
+  }
+
+  /// Whether a remembered redirect leads the fetch on: it is counted where that leads, and counts once.
+  private func isLedOn(_ job: FetchJob) -> Bool {
+    guard let answer = pictures.answers.find(job.mergeKey), answer.redirect != nil else { return false }
+    let decision = job.mode.decision(
+      on: answer.state(at: loop.now), rules: FreshnessRules(settings.http),
+      isOffline: !downloader.reaches(job.route.url))
+    return switch decision {
+    case .use, .useStale, .useStaleAndRefresh: true
+    case .confirm, .load, .refuse: false
+    }
   }
 
   private func recall(for job: FetchJob) -> RecalledAnswer? {
@@ -128,7 +142,7 @@ final class FetchPipeline: FetchPart {
   private func show(_ found: DeliveredImage, to job: FetchJob, _ confirmsLater: Bool) {
     if job.mode.counts {
       // The use of a form has been counted.
-      if found.source == .memory, !found.isMade, found.form == nil {
+      if found.source == .memory, !found.isMade, found.form == nil, found.sourceForm == nil {
         pictures.memory.noteUse(of: found.image, at: loop.now)
       }
       _ = hits.recordHit()
@@ -326,8 +340,10 @@ final class FetchPipeline: FetchPart {
       // The picture may have come, and the job may be one of many that are about to get it.
       if let download = job.download, download.settlement != nil { return attend(to: job, of: download) }
       let error = phase(of: job).timeout(of: job.route.url.host, after: limit)
-      let failure = FetchFailure(error: error, isOfOrigin: true)
-      jobs.end(job, own(.failure(failure), of: job))
+      let failure = FetchOutcome.failure(FetchFailure(error: error, isOfOrigin: true))
+      let outcome = own(failure, of: job)
+      // There is no time left to make a form of another.
+      jobs.end(job, outcome.lacksBytes ? failure : outcome)
     }
   }
 
@@ -360,6 +376,14 @@ final class FetchPipeline: FetchPart {
     } else {
       acknowledge(job, as: outcome.state)
     }
-    preparation.prepare(delivered, for: job) { [unowned self] in jobs.end(job, $0, path: $1) }
+    preparation.prepare(delivered, for: job) { [unowned self] outcome, path in
+      guard delivered.sourceForm != nil, job.mayMakeOfForm, outcome.isFailure || outcome.lacksBytes else {
+        return jobs.end(job, outcome, path: path)
+      }
+      // Nothing could be made of another form: the picture itself has to come.
+      job.mayMakeOfForm = false
+      job.machine.forgetStored()
+      carry(job, on: .formed(nil, of: delivered))
+    }
   }
 }

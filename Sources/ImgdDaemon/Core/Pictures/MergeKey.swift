@@ -148,8 +148,8 @@ extension MergeKey {
   }
 
   /// The key under which an answer is kept.
-  func key(keeping headers: HeaderList) -> CacheKey {
-    guard let sharedKey, let sharing, sharing.admits(headers) else { return key }
+  func key(keeping headers: @autoclosure () -> HeaderList) -> CacheKey {
+    guard let sharedKey, let sharing, sharing.admits(headers()) else { return key }
     return sharedKey
   }
 

@@ -16,7 +16,7 @@ final class PictureTiers {
   let variants: Variants
   private let hub: EventHub
   private let turns: Turns
-  private let loop: EventLoop
+  let loop: EventLoop
   private var settings: Configuration
   /// Room is being made in memory, in parts.
   private var isTrimming = false
@@ -68,7 +68,7 @@ final class PictureTiers {
       let image = memory.readyImage(
         for: request.url, identifier: request.identifier, variant: request.plainVariant(of: uid), at: loop.now)
     else { return nil }
-    if image.replyPieces == nil { noteEviction(memory.keepReply(ShownPicture.preparedFields(of: image), with: image)) }
+    if !image.hasReply { noteEviction(memory.keepReply(ShownPicture.preparedFields(of: image), with: image)) }
     return image
   }
 
@@ -192,51 +192,6 @@ final class PictureTiers {
   private func underOwnKey(_ key: MergeKey) -> CachedImage? {
     guard let image = memory.peek(key.key), image.isFor(sent: key.sent) else { return nil }
     return image
-  }
-
-  /// Keeps the description of a picture with it, in both tiers.
-  func describe(_ image: CachedImage, as description: [UInt8]) {
-    noteEviction(memory.describe(image, as: description))
-    // It may still be on its way to the disk.
-    disk.whenSettled(image) { [unowned self] in if disk.holds(image) { disk.renew(image, countsAsUse: false) } }
-  }
-
-  /// Moves a picture's bytes into a memfd, unless they are in one already, and opens it for a client.
-  func openDescriptor(of image: CachedImage) throws(SystemFailure) -> FileDescriptor {
-    noteEviction(memory.makeLendable(image))
-    return try image.payload.openReadOnly()
-  }
-
-  /// The end of a line with the picture's descriptor, which is encoded once for a fresh picture and kept with it.
-  func lentEnding(of image: CachedImage) -> [UInt8] {
-    if let known = image.lentEnding { return known }
-    let shown = ShownPicture(DeliveredImage(image: image, source: .memory), url: image.url.text, at: loop.now)
-    let content = image.isPixels ? PictureLine.Content.pixels : .descriptor(LentPicture(image, among: purges))
-    let ending = PictureLine(picture: shown, content: content).ending
-    noteEviction(memory.keepLentEnding(ending, with: image))
-    return ending
-  }
-
-  /// The origin's answer as lines have it, which is encoded once for a picture and kept with it.
-  func encodedResponse(of image: CachedImage) -> [UInt8] {
-    if let known = image.encodedResponse { return known }
-    let encoded = FetchLine.details(of: image.response)
-    noteEviction(memory.keepResponse(encoded, with: image))
-    return encoded
-  }
-
-  /// What a client that has the picture is told in place of it, which is encoded once and kept with it.
-  func confirmation(of image: CachedImage) -> ImageConfirmation {
-    if let known = image.confirmation { return known }
-    let confirmation = NotModified(DeliveredImage(image: image, source: .memory), at: loop.now).confirmation(of: image)
-    noteEviction(memory.keepConfirmation(confirmation, with: image))
-    return confirmation
-  }
-
-  /// Notes with a picture in memory where a form of it is, and prepares the form to be shown at once.
-  func keepPlace(of made: CachedImage, as form: String, with original: CachedImage) {
-    if made.replyPieces == nil { noteEviction(memory.keepReply(ShownPicture.preparedFields(of: made), with: made)) }
-    noteEviction(memory.keepPlace(of: made, as: form, with: original))
   }
 
   // MARK: Keeping

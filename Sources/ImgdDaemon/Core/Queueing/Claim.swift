@@ -2,7 +2,8 @@ import ImgdSystem
 import ImgdWire
 
 /// The wish of one claimant for something that waits. It stands in one line.
-final class Claim: Hashable {
+final class Claim: HeapMember, Equatable {
+  var places = HeapPlaces(repeating: 0)
   /// The number of what is wanted.
   let serial: UInt64
   let claimant: Claimant
@@ -35,8 +36,6 @@ final class Claim: Hashable {
   func isOverdue(at now: Instant) -> Bool { due.map { now > $0 } ?? false }
 
   static func == (left: Claim, right: Claim) -> Bool { left === right }
-
-  func hash(into hasher: inout Hasher) { hasher.combine(arrival) }
 }
 
 /// How many requests of each priority there are.

@@ -76,8 +76,9 @@ final class TurnLine {
   /// The length of a step. Newcomers stand within one, ahead of the clock.
   private static let step: Int64 = 1 << 20
 
-  private final class Member: Hashable {
+  private final class Member: HeapMember {
     let name: Claimant
+    var places = HeapPlaces(repeating: 0)
     var stamp: Int64 = 0
     /// It has not been served since it came.
     var isNew = true
@@ -85,16 +86,13 @@ final class TurnLine {
     var present = 0
     /// Its members; nil on the last level, where it has claims.
     let inner: TurnLine?
-    var claims = ClaimLine()
+    var claims: ClaimLine
 
-    init(_ name: Claimant, inner: TurnLine?) {
+    init(_ name: Claimant, inner: TurnLine?, of queue: ClaimQueue) {
       self.name = name
       self.inner = inner
+      claims = ClaimLine(of: queue)
     }
-
-    static func == (left: Member, right: Member) -> Bool { left === right }
-
-    func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 
     /// Its place in the heaps in which it stands.
     var key: Int64 { isNew ? stamp - TurnLine.step : stamp }
@@ -107,20 +105,22 @@ final class TurnLine {
 
   private let level: TurnLevel
   private let last: TurnLevel
+  private let queue: ClaimQueue
   private var members: [Claimant: Member] = [:]
   /// The members that offer something, and those that offer something quick.
-  private var offered = KeyedHeap<Member>()
-  private var quick = KeyedHeap<Member>()
+  private var offered = KeyedHeap<Member>(0)
+  private var quick = KeyedHeap<Member>(1)
   /// The members that are not present, but are remembered.
-  private var gone = KeyedHeap<Member>()
+  private var gone = KeyedHeap<Member>(2)
   private var clock: Int64 = 0
   /// The stamp of the last newcomer.
   private var newest: Int64 = 0
 
   /// With members of this level, and lines of members below them down to the last level.
-  init(_ level: TurnLevel, to last: TurnLevel) {
+  init(_ level: TurnLevel, to last: TurnLevel, of queue: ClaimQueue = .common) {
     self.level = level
     self.last = last
+    self.queue = queue
   }
 
   var count: Int { members.count }
@@ -146,7 +146,7 @@ final class TurnLine {
 
   private func newMember(_ name: Claimant) -> Member {
     let inner = level == last ? nil : TurnLevel(rawValue: level.rawValue + 1)
-    let member = Member(name, inner: inner.map { TurnLine($0, to: last) })
+    let member = Member(name, inner: inner.map { TurnLine($0, to: last, of: queue) }, of: queue)
     members[name] = member
     return member
   }
@@ -171,7 +171,8 @@ final class TurnLine {
     guard member.present == 0 else { return }
     // By time, nobody owes anything when nobody else is there.
     if claim.expected != nil, present == 1 {
-      (members, gone, clock, newest) = ([:], KeyedHeap(), 0, 0)
+      (members, clock, newest) = ([:], 0, 0)
+      gone.removeAll()
       return
     }
     gone.insert(member, key: member.stamp)
@@ -241,11 +242,20 @@ final class TurnLine {
   }
 }
 
+/// The two in which a claim may stand at the same time: the one in which it is served, and that of its host.
+enum ClaimQueue: Int { case common, host }
+
 /// The claims of one claimant, in the order of their keys and in the order of arrival.
 struct ClaimLine {
-  private var byTurn = KeyedHeap<Claim>()
-  private var byArrival = KeyedHeap<Claim>()
-  private var quick = KeyedHeap<Claim>()
+  private var byTurn: KeyedHeap<Claim>
+  private var byArrival: KeyedHeap<Claim>
+  private var quick: KeyedHeap<Claim>
+
+  init(of queue: ClaimQueue) {
+    byTurn = KeyedHeap(3 * queue.rawValue)
+    byArrival = KeyedHeap(3 * queue.rawValue + 1)
+    quick = KeyedHeap(3 * queue.rawValue + 2)
+  }
 
   var isEmpty: Bool { byTurn.isEmpty }
   var hasQuick: Bool { !quick.isEmpty }

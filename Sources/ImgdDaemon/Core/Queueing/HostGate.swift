@@ -17,16 +17,16 @@ final class HostGate {
   private static let mostHeld = 1_000
 
   var mostPerHost: Int
-  var places: Places
+  let places: Places
   var reach = Reach()
   private var queue = FairQueue(to: .connection)
   private var hosts: [String: HostQueue] = [:]
   /// The same in the order in which they came.
   private var inOrder = Roll<HostQueue>()
   /// The hosts that have asked to be left alone, by the end of that time.
-  private var held = KeyedHeap<String>()
+  private var held = KeyedHeap<HostQueue>(0)
   /// The hosts that let others go first, in the order in which they get a place all the same.
-  private var yielding = KeyedHeap<String>()
+  private var yielding = KeyedHeap<HostQueue>(1)
   private var yields: Int64 = 0
 
   init(places: Int, mostPerHost: Int) {
@@ -78,8 +78,7 @@ final class HostGate {
 
   /// Looks at one of the hosts that let others go first, a different one each time.
   private func nextOfYielding(at now: Instant) -> Claim? {
-    let name = yielding.first { name in hosts[name].map { $0.queued > 0 && $0.hasPlace(atMost: mostPerHost) } == true }
-    guard let name, let host = hosts[name] else { return nil }
+    guard let host = yielding.first(where: { $0.queued > 0 && $0.hasPlace(atMost: mostPerHost) }) else { return nil }
     setYields(host, false)
     let claim = nextOffered(at: now)
     setYields(host, true)
@@ -114,7 +113,7 @@ final class HostGate {
   private func setYields(_ host: HostQueue, _ yields: Bool) {
     host.yields = yields
     self.yields += 1
-    yielding.set(host.name, key: yields ? self.yields : nil)
+    yielding.set(host, key: yields ? self.yields : nil)
     refreshOffers(of: host)
   }
 
@@ -126,7 +125,7 @@ final class HostGate {
     if let held = host.heldUntil, held > end { return }
     host.heldUntil = end
     host.isOnProbation = true
-    held.insert(name, key: end.nanoseconds)
+    held.insert(host, key: end.nanoseconds)
     if held.count > Self.mostHeld { releaseFirst() }
     refreshOffers(of: host)
   }
@@ -140,9 +139,8 @@ final class HostGate {
   func releaseHosts(at now: Instant) { while let end = nextRelease, end <= now { releaseFirst() } }
 
   private func releaseFirst() {
-    guard let name = held.first else { return }
-    held.remove(name)
-    guard let host = hosts[name] else { return }
+    guard let host = held.first else { return }
+    held.remove(host)
     host.heldUntil = nil
     refresh(host)
   }
@@ -185,10 +183,11 @@ final class HostGate {
 }
 
 /// What waits for one host, and how much is under way there.
-final class HostQueue {
+final class HostQueue: HeapMember {
   let name: String
   /// Hosts are numbered as they come.
   let number: UInt64
+  var places = HeapPlaces(repeating: 0)
   /// How much waits, and how much runs.
   var queued = 0
   var active = 0
@@ -230,7 +229,7 @@ final class HostQueue {
 /// What one user waits for at one host with one priority, in turns of the user's connections.
 final class HostLine {
   let priority: Priority
-  let claims = TurnLine(.connection, to: .connection)
+  let claims = TurnLine(.connection, to: .connection, of: .host)
   /// The claims that stand in the common queue for this line: the next, and the oldest of the same connection.
   var offered: [Claim] = []
 
@@ -251,7 +250,7 @@ final class HostLine {
 /// none. A download that is slow does not count then: otherwise its server would decide how much room the others have.
 /// How many may run including the slow ones is bounded as well, in all, for a user and for a connection. With fewer
 /// places every download counts: an operator who sets such a low limit means it.
-struct Places {
+final class Places {
   /// The fewest places for which the rules about shares hold.
   static let fewestToShare = 8
   /// How many downloads may run for each place, including the slow ones.
@@ -295,7 +294,7 @@ struct Places {
     return free <= reserve || held >= mostOfConnection
   }
 
-  mutating func give(to holder: Claimant, _ priority: Priority) {
+  func give(to holder: Claimant, _ priority: Priority) {
     active += 1
     peak = max(peak, active)
     held[holder.member(at: .user), default: 0] += 1
@@ -303,20 +302,20 @@ struct Places {
     if priority == .low { low += 1 }
   }
 
-  mutating func giveBack(by holder: Claimant, _ priority: Priority, isSlow: Bool) {
+  func giveBack(by holder: Claimant, _ priority: Priority, isSlow: Bool) {
     active -= 1
     held.countDown(holder.member(at: .user))
     held.countDown(holder)
     if isSlow { slow -= 1 } else if priority == .low { low -= 1 }
   }
 
-  mutating func change(_ priority: Priority, isSlow: Bool) {
+  func change(_ priority: Priority, isSlow: Bool) {
     slow += isSlow ? 1 : -1
     if priority == .low { low += isSlow ? -1 : 1 }
   }
 
   /// Notes that the requests for a running download that is not slow have another priority.
-  mutating func change(from before: Priority, to after: Priority) {
+  func change(from before: Priority, to after: Priority) {
     low += (after == .low ? 1 : 0) - (before == .low ? 1 : 0)
   }
 }

@@ -1,71 +1,84 @@
-/// Values by key, the smallest key first; each value is there once.
+/// Something that stands in heaps, and has its place in each of them written down with itself.
+protocol HeapMember: AnyObject {
+  var places: HeapPlaces { get set }
+}
+
+/// The places of a member in the heaps in which it may stand at the same time; each of these has a number of its own.
+typealias HeapPlaces = InlineArray<6, Int32>
+
+/// Members by key, the smallest key first; each member is there once.
 ///
-/// A value's place is found by a linear search while there are few values, and in an index when
-/// there are many: most heaps hold one value, and there may be a hundred thousand heaps.
-struct KeyedHeap<Value: Hashable> {
-  private static var mostWithoutIndex: Int { 16 }
+/// Nothing is searched and nothing hashed to find a member: it knows its place.
+struct KeyedHeap<Member: HeapMember> {
+  /// Which of a member's places is the one here.
+  private let number: Int
+  private var entries: [(key: Int64, member: Member)] = []
 
-  private var entries: [(key: Int64, value: Value)] = []
-  /// The place of each value; nil while there are few.
-  private var places: [Value: Int]?
+  init(_ number: Int) { self.number = number }
 
-  var first: Value? { entries.first?.value }
+  var first: Member? { entries.first?.member }
   var firstKey: Int64? { entries.first?.key }
   var count: Int { entries.count }
   var isEmpty: Bool { entries.isEmpty }
 
-  /// Puts a value in, or gives it another key.
-  mutating func insert(_ value: Value, key: Int64) {
-    if let place = place(of: value) {
+  /// Puts a member in, or gives it another key.
+  mutating func insert(_ member: Member, key: Int64) {
+    if let place = place(of: member) {
+      guard entries[place].key != key else { return }
       entries[place].key = key
       return settle(at: place)
     }
-    entries.append((key, value))
-    places?[value] = entries.count - 1
-    if places == nil, entries.count > Self.mostWithoutIndex {
-      places = Dictionary(uniqueKeysWithValues: entries.enumerated().map { ($0.element.value, $0.offset) })
-    }
+    put((key, member), at: entries.count)
     rise(from: entries.count - 1)
   }
 
-  /// Puts a value in with a key, or takes it out where the key is nil.
-  mutating func set(_ value: Value, key: Int64?) { if let key { insert(value, key: key) } else { remove(value) } }
+  /// Puts a member in with a key, or takes it out where the key is nil.
+  mutating func set(_ member: Member, key: Int64?) { if let key { insert(member, key: key) } else { remove(member) } }
 
-  mutating func remove(_ value: Value) {
-    guard let place = place(of: value) else { return }
+  mutating func remove(_ member: Member) {
+    guard let place = place(of: member) else { return }
     let last = entries.removeLast()
-    places?[value] = nil
-    if entries.count <= Self.mostWithoutIndex / 2 { places = nil }
     guard place < entries.count else { return }
-    set(last, at: place)
+    put(last, at: place)
     settle(at: place)
   }
 
-  /// The first value that is wanted. The cost grows with the number of unwanted values before it.
-  func first(where isWanted: (Value) -> Bool) -> Value? {
-    guard let top = entries.first else { return nil }
-    if isWanted(top.value) { return top.value }
-    guard entries.count > 1 else { return nil }
-    var border = KeyedHeap<Int>()
-    border.insert(0, key: top.key)
-    while let place = border.first {
-      border.remove(place)
-      if place > 0, isWanted(entries[place].value) { return entries[place].value }
-      for child in [2 * place + 1, 2 * place + 2] where child < entries.count {
-        border.insert(child, key: entries[child].key)
+  mutating func removeAll() { entries = [] }
+
+  /// The first member that is wanted. The cost grows with the number of unwanted members before it.
+  func first(where isWanted: (Member) -> Bool) -> Member? {
+    guard let top = first, !isWanted(top) else { return first }
+    // The places below those that were looked at, the smallest key last.
+    var border: [Int] = []
+    var place = 0
+    repeat {
+      if place > 0, isWanted(entries[place].member) { return entries[place].member }
+      for child in 2 * place + 1...2 * place + 2 where child < entries.count {
+        border.insert(child, at: index(of: entries[child].key, in: border))
       }
+      guard let next = border.popLast() else { return nil }
+      place = next
+    } while true
+  }
+
+  /// Where a key belongs among places with falling keys.
+  private func index(of key: Int64, in places: [Int]) -> Int {
+    var (low, high) = (0, places.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if entries[places[middle]].key > key { low = middle + 1 } else { high = middle }
     }
-    return nil
+    return low
   }
 
-  private func place(of value: Value) -> Int? {
-    if let places { return places[value] }
-    return entries.firstIndex { $0.value == value }
+  private func place(of member: Member) -> Int? {
+    let place = Int(member.places[number])
+    return place < entries.count && entries[place].member === member ? place : nil
   }
 
-  private mutating func set(_ entry: (key: Int64, value: Value), at place: Int) {
-    entries[place] = entry
-    places?[entry.value] = place
+  private mutating func put(_ entry: (key: Int64, member: Member), at place: Int) {
+    entry.member.places[number] = Int32(place)
+    if place < entries.count { entries[place] = entry } else { entries.append(entry) }
   }
 
   private mutating func settle(at place: Int) {
@@ -77,20 +90,20 @@ struct KeyedHeap<Value: Hashable> {
     let entry = entries[start]
     var place = start
     while place > 0, entry.key < entries[(place - 1) / 2].key {
-      set(entries[(place - 1) / 2], at: place)
+      put(entries[(place - 1) / 2], at: place)
       place = (place - 1) / 2
     }
-    if place != start { set(entry, at: place) }
+    if place != start { put(entry, at: place) }
   }
 
   private mutating func sink(from start: Int) {
     let entry = entries[start]
     var place = start
     while let child = smallerChild(of: place), entries[child].key < entry.key {
-      set(entries[child], at: place)
+      put(entries[child], at: place)
       place = child
     }
-    if place != start { set(entry, at: place) }
+    if place != start { put(entry, at: place) }
   }
 
   private func smallerChild(of place: Int) -> Int? {

@@ -1,5 +1,6 @@
 import ImgdCache
 import ImgdDecode
+import ImgdPicture
 import ImgdSystem
 import ImgdWire
 
@@ -142,6 +143,8 @@ extension DecodeLimits {
 
   /// Why a picture is not decoded, going by what its header claims; nil if it is.
   func refusal(of facts: ImageFacts) -> DecodeFailure? {
+    // Of a drawing only the size counts at which it is drawn.
+    guard !facts.pictureFormat.isDrawn else { return nil }
     let (width, height, frames) = (Int(facts.width), Int(facts.height), Int(facts.frames))
     if frames > self.frames {
       return DecodeFailure(.tooLarge, "the picture has \(frames) frames, and Decode.MaxFrames is \(self.frames)")
@@ -167,7 +170,10 @@ extension DecodeFailure {
     case .tooLarge: WireError(.tooManyPixels, reason)
     case .unmade: WireError(.decodeFailed, "the picture cannot be brought into this form: \(reason)")
     case .crashed, .killed: WireError(.decodeCrashed, "the decoder ended over this picture: \(reason)")
-    case .timedOut: WireError(.timeout, "the picture is not decoded: \(reason)", details: ["phase": "decode"])
+    case .timedOut:
+      WireError(
+        .timeout, "the picture is not decoded: \(reason)",
+        details: [.init("phase", "decode")] + (limit.map { [.init("limit_ms", .integer($0.milliseconds))] } ?? []))
     case .unavailable: WireError(.unavailable, reason)
     case .stopped: .shuttingDown
     case .queueFull: WireError(.queueFull, reason)

@@ -32,7 +32,8 @@ final class MadePictures {
     return onDisk(key, keepingIn: look.tiers, countsAsUse: look.mode.counts) { then(delivered($0)) }.map(delivered)
   }
 
-  /// Looks for a rendition of a picture whose bytes have gone, whether or not it may be shown now.
+  /// Looks for a rendition of a picture whose bytes have gone, or for another of which it can be made; whether or not
+  /// the picture may be shown now.
   func find(_ look: MadeLook, of found: DeliveredImage, then: @escaping (DeliveredImage?) -> Void) -> Look<
     DeliveredImage?
   > {
@@ -41,17 +42,58 @@ final class MadePictures {
     guard case .form(let form) = look.wanted.choice(for: image.facts, writable: look.writable),
       !look.describes || description != nil
     else { return .now(nil) }
-    let formed = { (form: CachedImage, source: DeliveredImage.Source) in
+    var found = found
+    if look.describes { found.placeholder = description.map { .description($0) } }
+    let formed = { [found, pictures] (made: CachedImage, source: DeliveredImage.Source) in
       var delivered = found
-      delivered.form = DeliveredImage.Form(image: form, source: source)
-      if look.describes { delivered.placeholder = description.map { .description($0) } }
+      delivered.form = DeliveredImage.Form(image: made, source: source)
+      pictures.keepPlace(of: made, as: form.text, with: found.image)
       return delivered
     }
     let key = image.key.made(of: image.checksum, form: form.text)
     if let made = inMemory(key, countsAsUse: look.mode.counts) { return .now(formed(made, .memory)) }
-    guard !form.rendition.isPixels else { return .now(nil) }
-    let onDisk = { (form: CachedImage?) in form.map { formed($0, .disk) } }
-    return self.onDisk(key, keepingIn: look.tiers, countsAsUse: look.mode.counts) { then(onDisk($0)) }.map(onDisk)
+    let source = { [self, found] in findSource(of: form, look, found, then: then) }
+    guard !form.rendition.isPixels else { return source() }
+    let onDisk = onDisk(key, keepingIn: look.tiers, countsAsUse: look.mode.counts) { form in
+      if let form { then(formed(form, .disk)) } else { source().passOn(to: then) }
+    }
+    guard case .now(let made) = onDisk else { return .later }
+    return made.map { .now(formed($0, .disk)) } ?? source()
+  }
+
+  /// Looks for a form of a picture of which the one that is wanted can be made.
+  private func findSource(
+    of form: WantedRendition.Form, _ look: MadeLook, _ found: DeliveredImage, then: @escaping (DeliveredImage?) -> Void
+  ) -> Look<DeliveredImage?> {
+    let image = found.image
+    // What is on disk, and is looked at next, may have the bytes.
+    guard look.mayMake, found.source != .memory || !pictures.disk.mayHold(image.key),
+      let source = FormSource(for: form.rendition, of: image.facts, writable: look.writable)
+    else { return .now(nil) }
+    let delivered = { (stored: CachedImage, rendition: Rendition) in
+      var delivered = found
+      delivered.sourceForm = DeliveredImage.SourceForm(stored, making: rendition, for: form.text)
+      return delivered
+    }
+    let inMemory = pictures.memory.peek(image.key).map { pictures.memory.forms(of: $0) } ?? []
+    for stored in inMemory.sorted(by: { $0.image.facts.width > $1.image.facts.width }) {
+      guard let rendition = source.rendition(from: stored.form, stored.image.facts) else { continue }
+      if look.mode.counts { pictures.memory.noteUse(of: stored.image, at: loop.now) }
+      return .now(delivered(stored.image, rendition))
+    }
+    let read = { [self] (forms: [StoredFormText]) -> Look<DeliveredImage?> in
+      for stored in forms {
+        guard let rendition = source.rendition(from: stored.text, stored.facts) else { continue }
+        let key = image.key.made(of: image.checksum, form: stored.text)
+        let delivered = { (stored: CachedImage?) in stored.map { delivered($0, rendition) } }
+        return self.onDisk(key, keepingIn: look.tiers, countsAsUse: look.mode.counts) { then(delivered($0)) }
+          .map(delivered)
+      }
+      return .now(nil)
+    }
+    let onDisk = pictures.disk.forms(of: image.key, where: source.mayBe) { read($0).passOn(to: then) }
+    guard case .now(let forms) = onDisk else { return .later }
+    return read(forms)
   }
 
   /// A picture that the request may be shown without asking its origin, as far as that is known at once.
@@ -140,6 +182,8 @@ struct MadeLook {
   let rules: FreshnessRules
   let describes: Bool
   let tiers: Tiers
+  /// Whether it may be made of another form.
+  let mayMake: Bool
 }
 
 extension Rendition {

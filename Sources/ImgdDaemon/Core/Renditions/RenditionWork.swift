@@ -11,8 +11,13 @@ final class RenditionWork {
   }
 
   let key: CacheKey
+  /// Tells it from others under way: what is made of another form is not for those who have the picture's own bytes.
+  let id: CacheKey
   let rendition: Rendition
   let original: CachedImage
+  /// The picture whose bytes the decoder gets: the original, or a form of it; and what is ordered of these.
+  let source: CachedImage
+  let ordered: Rendition
   /// The claimant for whom the picture's bytes are held: the first that asked.
   let holder: Claimant
   let serial: UInt64
@@ -29,10 +34,13 @@ final class RenditionWork {
     let then: (Renditions.Outcome) -> Void
   }
 
-  init(_ key: CacheKey, _ order: Renditions.Order, serial: UInt64) {
+  init(_ key: CacheKey, id: CacheKey, _ order: Renditions.Order, serial: UInt64) {
     self.key = key
+    self.id = id
     rendition = order.rendition
     original = order.original
+    source = order.source
+    ordered = order.form?.rendition ?? rendition
     holder = order.claim.claimant
     self.serial = serial
     checked = order.original.checked

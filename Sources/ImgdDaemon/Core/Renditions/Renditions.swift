@@ -59,11 +59,15 @@ final class Renditions {
   struct Order {
     let rendition: Rendition
     let original: CachedImage
+    /// The form of the original that it is made of, where the original has no bytes.
+    var form: DeliveredImage.SourceForm?
     let claim: DecodeClaim
     /// The tiers that may keep it.
     let tiers: Tiers
     /// Whether one that was made before counts as used.
     let countsAsUse: Bool
+
+    var source: CachedImage { form?.image ?? original }
   }
 
   /// Finds or makes a rendition; `then` is called once, immediately or later, unless the place is given up.
@@ -72,10 +76,12 @@ final class Renditions {
     let key = original.key.made(of: original.checksum, form: rendition.form)
     if let image = made.inMemory(key, countsAsUse: order.countsAsUse) {
       made.keepOnDisk(image, in: order.tiers)
+      pictures.keepPlace(of: image, as: rendition.form, with: original)
       then(.success(DeliveredImage.Form(image: image, source: .memory)))
       return nil
     }
-    if let work = underWay[key] {
+    let id = order.form == nil ? key : order.source.key.made(of: order.source.checksum, form: rendition.form)
+    if let work = underWay[id] {
       // It is made when the turn of the first who waits comes.
       if work.isBegun { decoding.join(serial: work.serial, order.claim) }
       return work.join(order, then)
@@ -85,9 +91,9 @@ final class Renditions {
       return nil
     }
     lastSerial += 1
-    let work = RenditionWork(key, order, serial: lastSerial)
-    underWay[key] = work
-    waiting.hold(original, by: work.holder)
+    let work = RenditionWork(key, id: id, order, serial: lastSerial)
+    underWay[id] = work
+    waiting.hold(work.source, by: work.holder)
     let place = work.join(order, then)
     look(for: work, countsAsUse: order.countsAsUse)
     return place
@@ -115,7 +121,7 @@ final class Renditions {
   func leave(_ place: RenditionWork.Place) {
     let work = place.work
     work.leave(place)
-    guard underWay[work.key] === work else { return }
+    guard underWay[work.id] === work else { return }
     guard work.isIdle else {
       if work.isBegun { decoding.leave(serial: work.serial, place.claim) }
       return
@@ -125,40 +131,41 @@ final class Renditions {
   }
 
   private func forget(_ work: RenditionWork) {
-    underWay[work.key] = nil
-    waiting.release(work.original, by: work.holder)
+    underWay[work.id] = nil
+    waiting.release(work.source, by: work.holder)
   }
 
   private func look(for work: RenditionWork, countsAsUse: Bool) {
     guard work.rendition.isFile else { return begin(work) }
     let then = { [unowned self] (image: CachedImage?) in
-      guard underWay[work.key] === work else { return }
-      if let image { end(work, .success(DeliveredImage.Form(image: image, source: .disk))) } else { begin(work) }
+      guard underWay[work.id] === work else { return }
+      guard let image else { return begin(work) }
+      pictures.keepPlace(of: image, as: work.rendition.form, with: work.original)
+      end(work, .success(DeliveredImage.Form(image: image, source: .disk)))
     }
     made.onDisk(work.key, keepingIn: work.tiers, countsAsUse: countsAsUse, then: then).passOn(to: then)
   }
 
   private func begin(_ work: RenditionWork) {
-    let original = work.original
+    let (source, format) = (work.source, work.source.facts.pictureFormat)
     let order = DecodeOrder(
-      serial: work.serial, format: original.facts.pictureFormat, picture: original.payload, rendition: work.rendition,
-      limits: limits)
+      serial: work.serial, format: format, picture: source.payload, rendition: work.ordered, limits: limits)
     work.isBegun = true
-    let coding: JPEGCoding =
-      original.facts.pictureFormat == .jpeg ? original.payload.withBytes { JPEGCoding($0) } : .baseline
-    let expected = ServiceTime(making: work.rendition, of: original.facts, coded: coding)
+    let coding: JPEGCoding = format == .jpeg ? source.payload.withBytes { JPEGCoding($0) } : .baseline
+    let expected = ServiceTime(making: work.ordered, of: source.facts, coded: coding)
     decoding.begin(
-      QueuedOrder(order: order, picture: original.checksum, expected: expected, claims: work.claims) {
+      QueuedOrder(order: order, picture: source.checksum, expected: expected, claims: work.claims) {
         [unowned self] answer in
-        guard underWay[work.key] === work else { return }
+        guard underWay[work.id] === work else { return }
         receive(answer, for: work)
       })
   }
 
   private func refusal(of order: Order) -> DecodeFailure? {
-    let original = order.original
-    return limits.refusal(of: original.facts) ?? bad.failure(of: original, as: order.rendition, at: loop.now)
-      ?? waiting.refusal(of: original, by: order.claim.claimant)
+    let source = order.source
+    return limits.refusal(of: source.facts)
+      ?? bad.failure(of: source, as: order.form?.rendition ?? order.rendition, at: loop.now)
+      ?? waiting.refusal(of: source, by: order.claim.claimant)
   }
 
   private func receive(_ answer: DecodeAnswer, for work: RenditionWork) {
@@ -169,7 +176,7 @@ final class Renditions {
       pictures.describe(work.original, as: description.packed)
       end(work, .success(DeliveredImage.Form(image: work.original, source: nil)))
     case .failure(let failure):
-      if !isPurged(work) { bad.note(failure, of: work.original, as: work.rendition, at: loop.now) }
+      if !isPurged(work) { bad.note(failure, of: work.source, as: work.ordered, at: loop.now) }
       end(work, .failure(failure))
     }
   }
@@ -186,7 +193,7 @@ final class Renditions {
   private func sum(_ picture: MadePicture, for work: RenditionWork) {
     var sum = PartialChecksum(of: picture.content)
     turns.start { [unowned self] in
-      guard underWay[work.key] === work else { return false }
+      guard underWay[work.id] === work else { return false }
       guard let checksum = sum.addBytes(most: Self.mostSummedAtOnce) else { return true }
       keep(picture, checksum, for: work)
       return false
@@ -195,8 +202,7 @@ final class Renditions {
 
   private func keep(_ picture: MadePicture, _ checksum: BodyChecksum, for work: RenditionWork) {
     if picture.content.takesReserve { pictures.noteEviction(pictures.memory.giveUpPixels()) }
-    let image = work.original.made(
-      picture, checksum, in: work.rendition.layout, key: work.key, checked: work.checked)
+    let image = work.original.made(picture, checksum, as: work.rendition, key: work.key, checked: work.checked)
     // It may be kept if its original may.
     if work.original.freshness.refusal == nil {
       made.keep(image, as: work.rendition.form, of: work.original, in: work.tiers)
@@ -233,7 +239,7 @@ final class Renditions {
 extension CachedImage {
   /// The image of what a decoder has made of this picture. A small file gets no descriptor of its own.
   fileprivate func made(
-    _ made: MadePicture, _ checksum: BodyChecksum, in layout: Rendition.Layout, key: CacheKey, checked: UInt64
+    _ made: MadePicture, _ checksum: BodyChecksum, as rendition: Rendition, key: CacheKey, checked: UInt64
   ) -> CachedImage {
     let isSmall = made.format != nil && made.content.count <= Payload.heapLimit
     return derived(
@@ -243,7 +249,9 @@ extension CachedImage {
         facts: ImageFacts(
           format: made.format?.rawValue ?? facts.format, width: made.width, height: made.height, frames: made.frames,
           orientation: 1), checksum: checksum,
-        description: made.format == nil ? PixelNotes(layout: layout, delays: made.delays).packed : [],
+        // A file says what it is, for those who look for a form to make another of.
+        description: made.format == nil
+          ? PixelNotes(layout: rendition.layout, delays: made.delays).packed : Array(rendition.form.utf8),
         isPixels: made.format == nil), checked: checked)
   }
 }

@@ -66,7 +66,7 @@ package struct Configuration: Sendable, Equatable {
     package var maxRedirects = 5
     package var retries = 2
     package var userAgent = "imgd/" + Release.version
-    package var acceptTypes = AcceptedType.allCases
+    package var acceptTypes = AcceptedType.allCases.filter { $0 != .svg }
   }
 
   /// How long a picture counts as fresh if the origin does not say.
@@ -152,6 +152,8 @@ package enum PrivateAddresses: String, Sendable, CaseIterable { case direct, den
 /// A picture format that may be delivered and cached.
 package enum AcceptedType: String, Sendable, CaseIterable {
   case jpeg, png, gif, webp, avif, heic, tiff, bmp, ico, jxl, jp2
+  /// Not accepted unless it is named.
+  case svg
 }
 
 /// A number of processes or threads, or what is right for the processors of the machine.

@@ -32,8 +32,10 @@ enum Statistics {
 
 final class CommandCounter {
   private(set) var count = 0
-  /// Called for each command; set once by the composition.
-  var onCommand: () -> Void = {}
+  /// Called for each command.
+  private let onCommand: () -> Void
+
+  init(onCommand: @escaping () -> Void) { self.onCommand = onCommand }
 
   func countCommand() {
     count += 1

@@ -52,7 +52,7 @@ extension TransferSettings {
     connectTimeout = downloads.connectTimeout
     idleTimeout = downloads.idleTimeout
     retries = downloads.retries
-    let types = downloads.acceptTypes.map { "image/\($0.rawValue)," }.joined()
+    let types = downloads.acceptTypes.map { "image/\($0 == .svg ? "svg+xml" : $0.rawValue)," }.joined()
     ownFields = OwnFields(userAgent: downloads.userAgent, accept: types + "*/*;q=0.1")
     proxy = configuration.network.proxy
     caFile = configuration.network.caFile

@@ -107,7 +107,9 @@ final class DecoderWorker {
     phase = .working
     work = Work(
       serial: order.serial, rendition: order.rendition, subject: "\(order.picture.count) bytes of \(order.format)")
-    setAlarm(after: limit) { [unowned self] in settle(by: .timedOut, "the decoder took longer than \(limit)") }
+    setAlarm(after: limit) { [unowned self] in
+      settle(by: DecodeFailure(.timedOut, "the decoder took longer than \(limit)", limit: limit))
+    }
     return true
   }
 
@@ -187,7 +189,7 @@ final class DecoderWorker {
       let reason = "the decoder \(end.words)"
       report(self, .broke(reason: work.map { "\(reason), over \($0.subject)" } ?? reason))
       giveBack(DecodeFailure(.killed, reason))
-    case .idle, .working: settle(by: .crashed, "the decoder \(end.words)")
+    case .idle, .working: settle(by: DecodeFailure(.crashed, "the decoder \(end.words)"))
     case .ending, .gone: break
     }
     disappear()
@@ -202,16 +204,16 @@ final class DecoderWorker {
 
   private func settle(byBreach breach: String) {
     guard phase != .starting else { return fail(FailedDecoderStart("the decoder cannot be used: \(breach)")) }
-    settle(by: .crashed, "the decoder broke the rules: \(breach)")
+    settle(by: DecodeFailure(.crashed, "the decoder broke the rules: \(breach)"))
   }
 
   /// Ends it because of what it did, or did not do.
-  private func settle(by cause: DecodeFailure.Cause, _ reason: String) {
+  private func settle(by failure: DecodeFailure) {
     let ended = work
     end()
-    report(self, .broke(reason: ended.map { "\(reason), over \($0.subject)" } ?? reason))
+    report(self, .broke(reason: ended.map { "\(failure.reason), over \($0.subject)" } ?? failure.reason))
     guard let ended else { return }
-    report(self, .settled(.failure(DecodeFailure(cause, reason)), serial: ended.serial))
+    report(self, .settled(.failure(failure), serial: ended.serial))
   }
 
   private func setAlarm(after time: Duration, _ action: @escaping () -> Void) {

@@ -280,7 +280,7 @@ struct SheddingTests {
     stage.apply(Self.room(forFormsOf: 1))
     stage.apply(.roomy)
     #expect(stage.lend(picture, mayStore: false) == .refused(.lost))
-    #expect(stage.tier.lendAgain(picture) == nil)
+    #expect(!stage.tier.lendAgain(picture))
     #expect(stage.lend(picture) == .lent)
     #expect(stage.tier.recordCount == 0 && form(of: 0, on: stage) != nil)
   }

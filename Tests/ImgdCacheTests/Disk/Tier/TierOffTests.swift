@@ -49,7 +49,7 @@ struct TierOffTests {
     #expect(tier.parts.stores.refusal(of: picture) == .off)
     let scope = CredentialScope(uid: 1, credentials: [("cookie", "a")])
     #expect(tier.parts.stores.refusal(of: image(key(url(1), nil, scope))) == .off)
-    #expect(tier.lendAgain(picture) == nil && !tier.holds(picture))
+    #expect(!tier.lendAgain(picture) && !tier.holds(picture))
     tier.renew(picture)
     var isSettled = false
     tier.whenSettled(picture) { isSettled = true }

@@ -1,4 +1,5 @@
 import ImgdSystem
+import ImgdTestSupport
 import Testing
 
 @testable import ImgdCache
@@ -20,6 +21,51 @@ struct TierStoreTests {
     #expect(stage.tier.counts.insertions == 1)
     #expect(stage.news.stored == 1)
     #expect(try stage.pictures().count == 1)
+  }
+
+  /// What a look for a picture says that began before the writer came to what was asked for earlier.
+  private func seen(_ url: String, on stage: TierStage, before: () -> Void) throws -> EntryDetails? {
+    let mayWrite = Shared(false)
+    stage.parts.threads.order({ _ in _ = mayWrite.wait { $0 ? true : nil } })
+    before()
+    var seen: [EntryDetails?] = []
+    stage.tier.look(for: key(url)) { seen.append($0) }
+    let hasRead = Shared(false)
+    stage.parts.threads.ask({ _ in hasRead.with { $0 = true } }, then: {})
+    _ = hasRead.wait { $0 ? true : nil }
+    mayWrite.with { $0 = true }
+    stage.turn()
+    #expect(seen.count == 1)
+    return seen.first ?? nil
+  }
+
+  @Test func `a look finds what is on its way, and what it replaces no more`() throws {
+    let stage = try TierStage()
+    for size in [1_000, 2_000] {
+      let details = try #require(
+        try seen(url(1), on: stage) {
+          #expect(stage.tier.add(photo(url(1), body(size), on: stage)) == nil)
+        })
+      #expect(details.bytes == size && details.hasBody)
+      #expect(try stage.pictures().contains(details.path))
+    }
+  }
+
+  @Test func `a look finds what has been confirmed, whether or not that is written down`() throws {
+    let stage = try TierStage()
+    stage.store(photo(url(1), body(1_000), on: stage))
+    let image = try #require(stage.fetch(url(1)))
+    stage.jump(.seconds(60))
+    let details = try seen(url(1), on: stage) {
+      stage.tier.renew(
+        image.renewed(
+          answer: ImageAnswer(
+            image.response,
+            freshness: Freshness(status: 200, headers: fresh, receivedAt: stage.wall)),
+          tags: ["new"], serial: 2,
+          stored: StoredMoment(stage.now, wall: stage.wall)))
+    }
+    #expect(details?.freshFor == 3_600 && details?.age == 0 && details?.tags == ["new"])
   }
 
   @Test func `memory is given back when no disk job is left`() throws {

@@ -147,6 +147,35 @@ struct MemoryHandoverTests {
     }
   }
 
+  @Test func `what is known of a picture without bytes is taken over, and finds its forms`() throws {
+    let tag = [("cache-control", "max-age=600"), ("etag", "\"1\"")]
+    let whole = image(key("http://h/a"), bytes: 200_000, headers: tag, tags: ["x"])
+    let form = whole.derived(
+      key: whole.key.made(of: whole.checksum, form: "small"),
+      body: ImageBody(
+        Payload([1, 2]), facts: ImageFacts(format: 1, width: 2, height: 2, frames: 1, orientation: 1)),
+      checked: 0)
+    let first = try tier([whole, form])
+    _ = first.keepPlace(of: form, as: "small", with: whole)
+    let facts = whole.withoutBody()
+    _ = first.add(facts, at: at(0))
+    #expect(try leave(first, isClean: false) == nil, "a snapshot has what is in memfds alone")
+    let handover = try #require(try leave(first))
+    #expect(handover.entries == 2 && handover.bodies.map(\.count) == [2])
+    // Its bytes take no room, however many they were.
+    let second = try next(handover, tier: .holding(10_000))
+    let known = try #require(second.peek(whole.key))
+    #expect(!known.hasBody && known.byteCount == 200_000 && known.checksum == whole.checksum)
+    #expect(known.response.entityTag == "\"1\"" && known.tags == ["x"])
+    #expect(second.peek(known.key.made(of: known.checksum, form: "small"))?.payload.count == 2)
+    expectSound(second)
+    var index = try HandoverIndex.decode(handover.index.bytes, release: "1")
+    index.entries = try index.entries.map { try altered($0, bytes: 0, body: .away) }
+    let forged = Handover(
+      index: try Payload(index.encoded(release: "1")).shareable(), bodies: [], entries: 2)
+    #expect(try next(forged).count == 0, "nothing cannot have gone")
+  }
+
   // MARK: Bounded
 
   @Test func `a handover keeps within its limits and contains the most recently used pictures`()
@@ -396,6 +425,7 @@ struct MemoryHandoverTests {
     let first = try tier([
       image(key("http://h/a", "thumb"), bytes: 9, headers: headers, tags: ["x", "y"]),
       image(key("http://h/b"), bytes: 200_000, headers: headers),
+      image(key("http://h/c"), bytes: 9, headers: headers).withoutBody(),
     ])
     let left = try #require(try leave(first))
     let bytes = left.index.bytes
