@@ -271,6 +271,6 @@ if Context.environment["IMGD_EMBEDDED"] != nil {
     target.dependencies.append("EmbeddedGlibc")
     target.swiftSettings?.append(.enableExperimentalFeature("Embedded"))
     // The daemon's alone, with references of a kind that takes the runtime.
-    if target.name == "ImgdSystem" { target.exclude = ["MemoryPressure"] }
+    if target.name == "ImgdSystem" { target.exclude = ["MemoryPressure", "Routes"] }
   }
 }

@@ -99,6 +99,8 @@ public struct FetchOptions: Hashable, Sendable {
   public var ttl: Duration?
   /// How long the fetch may take in total; in whole milliseconds.
   public var timeout: Duration?
+  /// Whether the fetch waits while no route leads to the origin; otherwise it fails with `offline` at once.
+  public var waitsOnline = true
   /// A larger body is refused.
   public var maxBytes: Int?
 
@@ -115,6 +117,7 @@ public struct FetchOptions: Hashable, Sendable {
     fetch.delivery = wireWord(delivery)
     fetch.store = wireWord(store)
     fetch.priority = wireWord(priority)
+    fetch.waitsOnline = waitsOnline
     var extras = FetchExtras()
     extras.form = PictureForm(
       box: resize?.box, formats: formats.isEmpty ? [.original] : formats.map { wireWord($0) }, quality: quality,

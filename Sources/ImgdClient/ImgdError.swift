@@ -97,6 +97,8 @@ public enum ErrorCode: Hashable, Sendable {
   case blockedScheme
   /// The daemon may not connect to the host; `details.address`.
   case blockedAddress
+  /// No route leads to the origin, and the fetch does not wait for one; `details.host`.
+  case offline
   /// The host has no address.
   case dns
   /// The origin could not be connected to, or broke the rules of HTTP.
@@ -162,6 +164,7 @@ public enum ErrorCode: Hashable, Sendable {
     (.badURL, "bad_url"),
     (.blockedScheme, "blocked_scheme"),
     (.blockedAddress, "blocked_address"),
+    (.offline, "offline"),
     (.dns, "dns"),
     (.connect, "connect"),
     (.tls, "tls"),

@@ -76,6 +76,11 @@ package enum Metrics {
       page.add(
         "imgd_pressure_last_event_timestamp_seconds", "gauge", "When memory was last short", [([], Double(last))])
     }
+    if let network = statistics.reply.object("network") {
+      page.add(
+        "imgd_network_offline", "gauge", "Whether no route leads out of the machine",
+        [([], network.flag("offline") == true ? 1 : 0)])
+    }
     page.add(
       "imgd_disk_loading", "gauge", "Whether the daemon still reads the index of the disk tier",
       [([], statistics.reply.object("disk")?.flag("loading") == true ? 1 : 0)])
@@ -232,6 +237,8 @@ struct MetricFamily: Sendable {
     counter("origin_connections_reused", "Requests over kept connections", "downloads.connections_reused"),
     counter("origin_tls_handshakes", "Full TLS handshakes with origins", "downloads.tls_handshakes"),
     counter("origin_tls_resumed", "TLS handshakes that resumed a session", "downloads.tls_resumed"),
+    counter("network_outages", "Times that the last route out of the machine has gone", "network.outages"),
+    counter("downloads_interrupted", "Downloads that broke off with the network", "network.interrupted"),
     gauge("queue_requests", "Fetches under way", "queue.requests"),
     gauge("queue_bytes", "Memory that fetches under way hold", "queue.bytes"),
   ]

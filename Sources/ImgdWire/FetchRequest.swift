@@ -17,6 +17,8 @@ package struct FetchRequest: Equatable, Sendable {
   package var events = false
   /// Whether the `ok` line waits for the picture.
   package var wait = true
+  /// Whether the fetch waits while no route leads to its origin.
+  package var waitsOnline = true
   /// Whether the fetch goes on when the connection is lost.
   package var detach = false
   /// Whether the reply includes the origin's status and headers.
@@ -122,6 +124,7 @@ extension FetchRequest {
     progress = try fields.flag(.progress, default: progress, in: line)
     events = try fields.flag(.events, default: events, in: line)
     wait = try fields.flag(.wait, default: wait, in: line)
+    waitsOnline = try fields.flag(.waitOnline, default: waitsOnline, in: line)
     detach = try fields.flag(.detach, default: detach, in: line)
     http = try fields.flag(.http, default: http, in: line)
     if !fields.present.isDisjoint(with: .fetchExtras) { try extras.read(fields, in: line) }
@@ -183,6 +186,7 @@ extension FetchRequest {
     json.field(.identifier, identifier)
     json.word(.priority, priority, usual: .normal)
     json.flag(.wait, wait, usual: true)
+    json.flag(.waitOnline, waitsOnline, usual: true)
     json.flag(.detach, detach)
     json.flag(.http, http)
     if hasExtras { extras.write(to: &json) }

@@ -33,6 +33,8 @@ package enum ReplyCode: String, CaseIterable, Sendable {
   case blockedScheme = "blocked_scheme"
   /// The daemon may not connect to this address: the operator configures that.
   case blockedAddress = "blocked_address"
+  /// No route leads to the origin, and the request does not wait for one: try again when the network is back.
+  case offline
   /// The host's name was not found: check it, or try again when the network is back.
   case dns
   /// The origin could not be connected to, or its answer breaks the rules of HTTP: see `retryable`.
@@ -83,7 +85,7 @@ package enum ReplyCode: String, CaseIterable, Sendable {
   /// Whether the same request may succeed later.
   package var isRetryable: Bool {
     switch self {
-    case .tooManyRequests, .queueFull, .shuttingDown, .dns, .connect, .timeout, .truncated, .diskFull: true
+    case .tooManyRequests, .queueFull, .shuttingDown, .offline, .dns, .connect, .timeout, .truncated, .diskFull: true
     default: false
     }
   }

@@ -1,7 +1,7 @@
 /// Every field of every command; the most frequent first, because they are searched in order.
 enum RequestField: UInt8, CaseIterable, Sendable {
   case cmd, id, url, receipt, deliver, identifier, cache, progress, slot, tags, headers
-  case store, resize, format, priority, events, wait, detach, timeoutMilliseconds, maxBytes
+  case store, resize, format, priority, events, wait, waitOnline, detach, timeoutMilliseconds, maxBytes
   case ttl, http, quality, frames, layout, describe, share, tag, all, tier, prefix, host
   case olderThan, unusedFor, expired, soft, limit, cursor
 
@@ -22,7 +22,7 @@ enum RequestField: UInt8, CaseIterable, Sendable {
   /// In the order of the cases.
   private static let names = [
     "cmd", "id", "url", "receipt", "deliver", "identifier", "cache", "progress", "slot", "tags", "headers",
-    "store", "resize", "format", "priority", "events", "wait", "detach", "timeout_ms", "max_bytes",
+    "store", "resize", "format", "priority", "events", "wait", "wait_online", "detach", "timeout_ms", "max_bytes",
     "ttl", "http", "quality", "frames", "layout", "describe", "share", "tag", "all", "tier", "prefix", "host",
     "older_than", "unused_for", "expired", "soft", "limit", "cursor",
   ]
@@ -68,7 +68,7 @@ extension Request.Command {
   }
 
   private static let fetchFields = FieldSet([
-    .url, .identifier, .cache, .deliver, .store, .priority, .progress, .events, .wait, .detach, .http,
+    .url, .identifier, .cache, .deliver, .store, .priority, .progress, .events, .wait, .waitOnline, .detach, .http,
   ]).union(.fetchExtras)
 }
 

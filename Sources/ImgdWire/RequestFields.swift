@@ -3,7 +3,8 @@
 /// field has its own place, so a field that comes twice is noticed without searching.
 struct RequestFields {
   private(set) var present = FieldSet()
-  private var tokens = InlineArray<38, JSONToken>(repeating: JSONToken(.null, 0, 0))
+  /// As many as there are fields.
+  private var tokens = InlineArray<39, JSONToken>(repeating: JSONToken(.null, 0, 0))
   /// Contents that few lines have, in a box that the other lines do without.
   private var rarities: Rarities?
 

@@ -208,4 +208,13 @@ struct DoctorTests {
     #expect(findings.map(\.grade.rawValue) == grades)
     #expect(!findings.contains { $0.text.contains("secret") })
   }
+
+  @Test func `a machine without a route is said to be offline`() throws {
+    for (isOffline, grades) in [(true, ["note"]), (false, [])] {
+      let stats = try Reply(Array(#"{"network":{"offline":\#(isOffline)}}"#.utf8), from: "here")
+      let config = try Reply(Array(#"{"config":{"Network":{}}}"#.utf8), from: "here")
+      let answers = Interview.Answers(hello: config, stats: stats, config: config)
+      #expect(NetworkCheck(answers, environment: [:]).findings.map(\.grade.rawValue) == grades)
+    }
+  }
 }

@@ -9,7 +9,7 @@ let someStatistics = """
   {"ok":true,"memory":{"bytes":2048,"capacity":4096,"entries":1,"hits":70,"misses":30},\
   "disk":{"bytes":0,"capacity":1,"hits":20,"misses":10,"write_errors":3,"state":"read-only"},\
   "downloads":{"active":2,"queued":7,"max_active":4,"completed":5,"bytes_received":1000},\
-  "queue":{"requests":9},"decode":{"workers":2,"active":1,"queued":0,"sandbox":"partial"},\
+  "network":{"offline":true,"outages":2,"interrupted":1},"queue":{"requests":9},"decode":{"workers":2,"active":1,"queued":0,"sandbox":"partial"},\
   "clients":{"connected":3},"latency_us":{"hit":{"count":2,"p50":8.5,"p90":9.0,"p99":9.0,"max":12.5}},\
   "pressure":{"source":"cgroup","events":1,"last":"1970-01-02T00:00:01Z"},\
   "process":{"version":"1.2\\u001b","pid":7,"uptime_s":3700},"new":{"thing":{"twice":4096}}}
@@ -95,6 +95,7 @@ struct StatsTests {
       #"imgd_request_duration_seconds_count{kind="hit"} 2"#,
       #"imgd_disk_state_info{state="read-only"} 1"#, #"imgd_build_info{version="1.2\\x1b"} 1"#,
       "imgd_pressure_last_event_timestamp_seconds 86401", "imgd_disk_loading 0",
+      "imgd_network_offline 1", "imgd_network_outages_total 2", "imgd_downloads_interrupted_total 1",
       "# TYPE imgd_new_thing_twice untyped", "imgd_new_thing_twice 4096",
     ] {
       #expect(lines.contains(Substring(line)), "\(line)")

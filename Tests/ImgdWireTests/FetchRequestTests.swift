@@ -11,7 +11,8 @@ struct FetchRequestTests {
         "deliver":"pixels","store":"memory","resize":{"width":640,"height":480,"fit":"cover",\
         "enlarge":true,"crop":"attention","linear":true},"format":"avif","quality":7,\
         "frames":"first","describe":true,"priority":"high","slot":"s","headers":{"Accept":"a/b",\
-        "X-Y":"é\\tz"},"progress":true,"events":true,"wait":false,"detach":true,\
+        "X-Y":"é\\tz"},"progress":true,"events":true,"wait":false,"wait_online":false,\
+        "detach":true,\
         "timeout_ms":1500,"max_bytes":1,"tags":["a","b"],"ttl":60,"http":true,"share":"10.0.0.1"
         """))
     #expect(fetch.url == "u" && fetch.identifier == "i" && fetch.cache == .reload)
@@ -28,6 +29,7 @@ struct FetchRequestTests {
         RequestHeader(name: "Accept", value: "a/b"), RequestHeader(name: "X-Y", value: "é\tz"),
       ])
     #expect(fetch.progress && fetch.events && !fetch.wait && fetch.detach && fetch.http)
+    #expect(!fetch.waitsOnline)
     #expect(fetch.timeoutMilliseconds == 1500 && fetch.maxBytes == 1 && fetch.ttl == 60)
     #expect(fetch.tags == ["a", "b"] && fetch.share == "10.0.0.1")
   }
@@ -37,6 +39,7 @@ struct FetchRequestTests {
     #expect(fetch.cache == .default_ && fetch.delivery == .path && fetch.store == .all)
     #expect(fetch.priority == .normal && fetch.form.formats == [.original] && fetch.wait)
     #expect(!fetch.progress && !fetch.events && !fetch.detach && !fetch.http)
+    #expect(fetch.waitsOnline)
     #expect(!fetch.hasExtras && fetch.identifier == nil && fetch.headers.isEmpty)
     #expect(fetch.tags.isEmpty && fetch.form.box == nil && fetch.receipt == nil)
     #expect(self.fetch(#""deliver":"fd""#)?.hasExtras == false)
@@ -105,7 +108,7 @@ struct FetchRequestTests {
     (#""share":"""#, "share"), (#""share":\#(letters(65))"#, "share"), (#""share":7"#, "share"),
     (#""share":null"#, "share"), (#""share":["a"]"#, "share"),
     (#""progress":"true""#, "progress"), (#""events":["jobs"]"#, "events"), (#""wait":0"#, "wait"),
-    (#""detach":null"#, "detach"), (#""http":1"#, "http"),
+    (#""wait_online":1"#, "wait_online"), (#""detach":null"#, "detach"), (#""http":1"#, "http"),
     (#""receipt":"5d0c9b7e2a434b579a572c2e3c9e1b11""#, "receipt"), (#""receipt":1"#, "receipt"),
     (#""timeout_ms":0"#, "timeout_ms"), (#""timeout_ms":86400001"#, "timeout_ms"),
     (#""timeout_ms":0.5"#, "timeout_ms"), (#""max_bytes":0"#, "max_bytes"),

@@ -70,7 +70,7 @@ struct ReplyCodeTests {
   static let contract = """
     bad_json bad_request unknown_command unknown_field line_too_long forbidden duplicate_receipt
     unknown_receipt too_many_requests queue_full shutting_down bad_url blocked_scheme
-    blocked_address dns connect tls timeout http_status too_large too_many_redirects empty_body
+    blocked_address offline dns connect tls timeout http_status too_large too_many_redirects empty_body
     truncated cancelled not_cached not_an_image unsupported_format too_many_pixels decode_failed
     decode_crashed too_large_inline disk_full unavailable internal
     """

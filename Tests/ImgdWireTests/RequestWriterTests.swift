@@ -32,7 +32,8 @@ struct RequestWriterTests {
     .share: [letters(64), strange],
     .headers: ["{}", #"{"A":"","!#$%&'*+-.^_`|~09azAZ":" \t~ "}"#, #"{"B":"\"é\\","A":"1"}"#],
     .tags: ["[]", #"["a"]"#, "[\(strange),\(letters(64))]"],
-    .progress: flags, .events: flags, .wait: flags, .detach: flags, .http: flags,
+    .progress: flags, .events: flags, .wait: flags, .waitOnline: flags, .detach: flags,
+    .http: flags,
     .describe: flags, .timeoutMilliseconds: ["1", "86400000"],
     .maxBytes: ["1", "9223372036854775807"], .ttl: ["0", "315360000"], .quality: ["1", "100"],
     .resize: [

@@ -101,6 +101,14 @@ int linux_is_loopback(const char *address); // 127.0.0.0/8 or ::1
 // A TCP socket that listens there and nowhere else; port 0 for a free one.
 int linux_listen_loopback(const char *address, int port);
 
+// Routes (routes.c). A socket that becomes readable when links, addresses or routes change; it holds a few messages.
+int linux_route_bell(void);
+void linux_drop_messages(int fd, int most); // drops so many of those that have arrived
+// A socket from which all routes can be read, as messages of netlink.
+int linux_list_routes(void);
+// Reads the next of them; never waits.
+ssize_t linux_read_routes(int fd, void *bytes, size_t capacity);
+
 // Programs that this one starts.
 // Starts a program and returns a descriptor of the process. Its environment says that Swift looks
 // into no crash, its signals are as by default, its descriptors are the channel as number 3, and /dev/null below.

@@ -249,6 +249,9 @@ package struct StoredState: Sendable, Equatable {
 
   private var mayBeShownStale: Bool { !needsConfirmation && !mustRevalidate }
 
+  /// Whether it may be shown stale because its origin cannot be reached (RFC 9111, 4.2.4).
+  package var mayBeShownDisconnected: Bool { mayBeShownStale && isOpen }
+
   /// Whether it may be shown while it is fetched anew.
   package var mayBeShownMeanwhile: Bool { mayBeShownStale && !isMarkedStale && staleFor < staleWhileRevalidate }
 

@@ -47,10 +47,13 @@ final class Core {
     parts.jobs.apply(settings)
     parts.pipeline.apply(settings)
     parts.requests.apply(settings)
-    parts.downloader.apply(settings.downloads)
+    parts.downloader.apply(settings)
     parts.pipeline.startTransfers()
     clients.limits = WireLimits(settings.control)
   }
+
+  /// Takes in that the last route out of this machine has gone, or that there is one again.
+  func changeNetwork(isOffline: Bool) { parts.pipeline.changeNetwork(isOffline: isOffline) }
 
   func inherit(_ image: CachedImage) { parts.pictures.variants.inherit(image) }
 
@@ -82,6 +85,7 @@ final class Core {
     var text =
       "downloading \(parts.downloader.places.active), waiting \(parts.downloader.queuedCount); "
       + "\(memory.count) pictures in memory (\(memory.usage >> 20) MB), \(disk.count) on disk; \(share) hits"
+    if parts.downloader.reach.isOffline { text += "; offline: no route leads out of this machine" }
     if let reason = disk.reason { text += "; the disk tier is \(disk.state.rawValue): \(reason)" }
     if let trouble = fleet.trouble { text += "; the fleet is \(trouble)" }
     return text

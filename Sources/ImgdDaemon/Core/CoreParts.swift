@@ -35,7 +35,7 @@ struct CoreParts {
     pictures = PictureTiers(disk: disk, hub: hub, turns: turns, loop: loop, settings: settings)
     origins = OriginRules(settings.origins)
     downloader = Downloader(
-      transfers: transfers, purges: pictures.purges, origins: origins, loop: loop, settings: settings.downloads)
+      transfers: transfers, purges: pictures.purges, origins: origins, loop: loop, settings: settings)
     fleetPurges = FleetPurges(edge, disk: disk, turns: turns, loop: loop, settings: settings.fleet)
     fleet = FleetTier(
       edge, history: fleetPurges.history, pictures: pictures, downloader: downloader, turns: turns, loop: loop,

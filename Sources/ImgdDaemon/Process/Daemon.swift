@@ -33,6 +33,7 @@ final class Daemon {
   private let service: Service
   private let handover: MemoryHandover
   private let pressure: MemoryPressure
+  private let routes: RouteWatch
   private let watchdogPeriod: Duration?
   /// The socket and the cache directory, for a person who has started the daemon by hand.
   private let whereabouts: String
@@ -86,6 +87,10 @@ final class Daemon {
       pressure = MemoryPressure(
         PressureRequest(configuration.memory, environment), loop: loop,
         effects: Self.effects(on: core, transfers, decoders, handover))
+      routes = RouteWatch(configuration.network.offline, on: loop) { [unowned core] isOffline in
+        core.changeNetwork(isOffline: isOffline)
+        status.noteActivity()
+      }
       self.listener = try ControlListener(listener, for: core.clients, loop: loop)
       links.core = core
       links.pressure = pressure
@@ -247,6 +252,7 @@ final class Daemon {
     fleet?.apply(configuration.fleet)
     decoders.apply(configuration.decode)
     core.apply(configuration)
+    routes.apply(configuration.network.offline)
   }
 
   private func answer(_ answer: ReloadAnswer) {

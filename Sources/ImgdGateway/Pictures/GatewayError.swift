@@ -117,7 +117,7 @@ enum ErrorStatus {
     case .lineTooLong: 414
     case .tooLarge, .notAnImage, .unsupportedFormat, .tooManyPixels, .decodeFailed, .decodeCrashed: 422
     case .dns, .connect, .tls, .truncated, .emptyBody, .tooManyRedirects: 502
-    case .tooManyRequests, .queueFull, .shuttingDown, .unavailable, .diskFull, .cancelled: 503
+    case .tooManyRequests, .queueFull, .shuttingDown, .offline, .unavailable, .diskFull, .cancelled: 503
     case .timeout: 504
     case .httpStatus: status(ofOrigin: origin ?? 0)
     case .internal, .unknownCommand, .duplicateReceipt, .unknownReceipt, .notCached, .tooLargeInline: 500

@@ -93,6 +93,8 @@ package struct PictureRequest: Equatable, Sendable {
   func fetch(as formats: [OutputFormat], timeout: Duration) -> FetchRequest {
     var fetch = FetchRequest(url: url)
     fetch.delivery = .fd
+    // A browser shows something else meanwhile, and asks again.
+    fetch.waitsOnline = false
     fetch.form = form
     fetch.form.formats = formats
     fetch.extras.timeoutMilliseconds = Int(timeout.milliseconds)

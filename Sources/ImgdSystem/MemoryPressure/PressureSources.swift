@@ -35,7 +35,7 @@ final class PressurePeer {
 
   private func listen(to descriptor: consuming FileDescriptor, after pause: Duration? = nil) throws(PressureProblem) {
     let number = descriptor.number
-    watch = try BackoffWatch(descriptor, for: .read, on: loop, after: pause) { [unowned self] _ in
+    watch = try BackoffWatch(sensing: descriptor, for: .read, on: loop, after: pause) { [unowned self] _ in
       readArrived(from: number)
     }
   }
@@ -101,7 +101,7 @@ final class StallTrigger {
     let file = FileDescriptor(owning: number)
     try Self.refuseOrdinary(file, path, loop)
     if !trigger.isEmpty { try writeWhole(trigger, to: file, path) }
-    watch = try BackoffWatch(file, for: .priority, on: loop) { events in
+    watch = try BackoffWatch(sensing: file, for: .priority, on: loop) { events in
       guard events.contains(.hangup) else { return callbacks.pressure() }
       callbacks.ended("\(path) no longer fires")
       return nil
@@ -141,7 +141,7 @@ final class LimitWatch {
     guard Self.hasLimit(directory) else { throw .noLimit(directory) }
     self.count = count
     let number = notes.number
-    watch = try BackoffWatch(notes, for: .read, on: loop) { [unowned self] _ in look(number) }
+    watch = try BackoffWatch(sensing: notes, for: .read, on: loop) { [unowned self] _ in look(number) }
   }
 
   private func look(_ notes: CInt) -> Duration? {
@@ -252,48 +252,14 @@ struct Stalls: Equatable {
   }
 }
 
-/// Watches a descriptor, and pauses after each time that it was ready. A peer that is gone, or a kernel that keeps
-/// notifying, makes a descriptor ready for ever. With the pauses that costs only a few turns of the loop per second.
-final class BackoffWatch {
-  private let descriptor: FileDescriptor
-  private let interest: Interest
-  private let loop: EventLoop
-  private let handler: (Readiness) -> Duration?
-  private var watch: Watch?
-  private var pause: Timer?
-
-  /// Calls `handler` whenever the descriptor is ready, at once or `after` a first pause; it returns
-  /// how long to pause, or nil to end the watch. When watching fails later on, it gets a hang-up.
-  init(
-    _ descriptor: consuming FileDescriptor, for interest: Interest, on loop: EventLoop,
+extension BackoffWatch {
+  /// Watches the descriptor of a source of memory pressure.
+  fileprivate convenience init(
+    sensing descriptor: consuming FileDescriptor, for interest: Interest, on loop: EventLoop,
     after firstPause: Duration? = nil, _ handler: @escaping (Readiness) -> Duration?
   ) throws(PressureProblem) {
-    self.descriptor = descriptor
-    self.interest = interest
-    self.loop = loop
-    self.handler = handler
-    if let firstPause { resume(after: firstPause) } else { try beginWatch() }
-  }
-
-  deinit {
-    watch?.cancel()
-    pause?.cancel()
-  }
-
-  private func beginWatch() throws(PressureProblem) {
     do throws(SystemFailure) {
-      watch = try loop.watch(descriptor.number, for: interest) { [unowned self] in wake($0) }
+      try self.init(descriptor, for: interest, on: loop, after: firstPause, handler)
     } catch { throw .system(error) }
-  }
-
-  private func resume(after delay: Duration) {
-    pause = loop.schedule(after: delay) { [unowned self] in
-      do throws(PressureProblem) { try beginWatch() } catch { wake(.hangup) }
-    }
-  }
-
-  private func wake(_ events: Readiness) {
-    watch.take()?.cancel()
-    if let delay = handler(events) { resume(after: delay) }
   }
 }

@@ -175,7 +175,7 @@ final class Transfer {
 
   private func request(for url: TransferURL) throws(TransferFailure) -> ExchangeRequest {
     let signature = place.flatMap { order.signer?.sign(order.headers, for: url, at: $0) }
-    var request = try ExchangeRequest(url: url, headers: signature?.fields ?? order.headers, settings: settings)
+    let request = try ExchangeRequest(url: url, headers: signature?.fields ?? order.headers, settings: settings)
     request.signature = signature
     request.addresses = request.target.name.flatMap(table.names.known) ?? []
     request.connectTimeout -= waitedForName

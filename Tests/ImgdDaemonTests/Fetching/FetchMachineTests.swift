@@ -17,6 +17,7 @@ struct FetchMachineTests {
     var machine: FetchMachine
     var now = Instant(nanoseconds: 0)
     var purged: [CachedImage] = []
+    var isOffline = false
 
     init(
       _ mode: CacheMode = .default_, headers: [HeaderField] = [], isRefresh: Bool = false
@@ -32,7 +33,7 @@ struct FetchMachineTests {
       let circumstances = FetchMachine.Circumstances(
         now: now, rules: FreshnessRules(), mostRedirects: 1,
         isPurged: { [purged] image in purged.contains { $0 === image } },
-        keyURL: { $0 })
+        keyURL: { $0 }, isOffline: { [isOffline] _ in isOffline })
       return machine.step(after: event, in: circumstances).word
     }
   }
@@ -353,6 +354,35 @@ extension FetchMachineTests {
     var stored = try Course(.onlyIfCached)
     #expect(stored.step(found(record, in: .disk)) == "findForm")
     #expect(stored.step(formlessEvent(record)) == "askFleet")
+  }
+
+  @Test("without a network a stale picture is shown, and not confirmed afterwards")
+  func offline() throws {
+    var course = try Course()
+    (course.now, course.isOffline) = (late, true)
+    #expect(course.step(found(try stored("max-age=10, stale-while-revalidate=1000"))) == "show")
+    #expect(course.step(found(try stored("max-age=10, must-revalidate"))) == "recall, missed in memory")
+  }
+
+  @Test("without a network a stale redirect is followed, and a stale failure is asked for again")
+  func offlineAnswers() throws {
+    var course = try Course()
+    (course.now, course.isOffline) = (late, true)
+    let redirect = try stored(status: 302, leadsTo: "http://b.example/p.png")
+    #expect(course.step(.recalled(.answer(redirect))) == "give")
+    #expect(course.step(.recalled(.answer(try stored(status: 404)))) == "askFleet")
+  }
+
+  @Test("an interrupted download is begun again, but for the daemon itself")
+  func interruption() throws {
+    var course = try Course()
+    #expect(course.step(.settled(.interrupted)) == "download")
+    #expect(course.machine.wasInterrupted)
+    course.now = late
+    _ = course.step(found(try stored()))
+    #expect(course.step(.settled(.interrupted)) == "findMade")
+    var refresh = try Course(.noCache, isRefresh: true)
+    #expect(refresh.step(.settled(.interrupted)) == "end: offline")
   }
 
   @Test("nobody waits for the form of what the daemon itself has had confirmed")

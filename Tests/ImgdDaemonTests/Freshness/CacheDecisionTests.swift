@@ -197,6 +197,19 @@ struct CacheDecisionTests {
     }
   }
 
+  @Test("without a network default shows what is stale and not forbidden", arguments: CacheMode.allCases)
+  func offline(policy: CacheMode) {
+    for row in Self.rows {
+      let decision = policy.decision(
+        on: row.state, rules: FreshnessRules(staleIfError: row.rule), isOffline: true)
+      let online = row.expected(policy)
+      let isForbidden =
+        row.state.map { $0.needsConfirmation || $0.mustRevalidate || $0.isOpenOnlyWhileFresh } != false
+      let changes = policy == .default_ && online != .use && !isForbidden
+      #expect(decision == (changes ? .useStale : online), "\(row.section): \(row.name), \(policy)")
+    }
+  }
+
   /// All possible states, by the guarantees that hold for each of them.
   @Test func `each guarantee of the cache holds for every state`() {
     let flags = [false, true]

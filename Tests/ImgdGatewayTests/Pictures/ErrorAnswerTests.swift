@@ -24,7 +24,7 @@ struct ErrorAnswerTests {
       ("too_many_redirects", 502), ("timeout", 504), ("not_an_image", 422),
       ("unsupported_format", 422), ("too_many_pixels", 422), ("decode_failed", 422),
       ("decode_crashed", 422), ("too_large", 422), ("too_many_requests", 503), ("queue_full", 503),
-      ("shutting_down", 503), ("unavailable", 503), ("disk_full", 503), ("cancelled", 503),
+      ("shutting_down", 503), ("offline", 503), ("unavailable", 503), ("disk_full", 503), ("cancelled", 503),
       ("internal", 500), ("a_code_of_later", 500),
     ])
   func `each code has its status`(code: String, status: Int) throws {

@@ -26,17 +26,19 @@ struct PictureHandlerTests {
     #expect(
       lines == [
         [
-          "cmd": "fetch", "url": "http://h/a?b=\"c\"", "deliver": "fd", "timeout_ms": 30_000,
+          "cmd": "fetch", "url": "http://h/a?b=\"c\"", "deliver": "fd",
+          "wait_online": false, "timeout_ms": 30_000,
         ],
         [
           "cmd": "fetch", "url": "http://h/a", "deliver": "fd",
           "resize": [
             "width": 300, "height": 200, "fit": "cover", "crop": "attention", "enlarge": true,
-          ], "format": "webp", "quality": 70, "timeout_ms": 30_000,
+          ], "format": "webp", "quality": 70, "wait_online": false,
+          "timeout_ms": 30_000,
         ],
         [
           "cmd": "fetch", "url": "http://h/a", "deliver": "fd", "resize": ["height": 50],
-          "timeout_ms": 30_000,
+          "wait_online": false, "timeout_ms": 30_000,
         ],
       ])
   }

@@ -60,6 +60,32 @@ package final class PrivateNetwork: Sendable {
     return device
   }
 
+  /// Makes a link to another network; its device is called `pair` in both. Here its address is 10.9.0.1, there the whole
+  /// of 10.9.1.0/24 is at its other end.
+  package func connect(to other: PrivateNetwork) throws {
+    let path = "/proc/\(getpid())/fd/\(other.number)"
+    try perform("link", "add", "pair", "type", "veth", "peer", "name", "pair", "netns", path)
+    try other.perform("link", "set", "pair", "up")
+    try other.perform("address", "add", "10.9.0.2/16", "dev", "pair")
+    try other.perform("route", "add", "local", "10.9.1.0/24", "dev", "lo")
+    try setLink(up: true)
+  }
+
+  /// Takes the link to another network up, with its address, or down.
+  package func setLink(up: Bool) throws {
+    try perform("link", "set", "pair", up ? "up" : "down")
+    if up { try perform("address", "replace", "10.9.0.1/16", "dev", "pair") }
+  }
+
+  /// Takes that link down and up again, so many times as fast as one program can.
+  package func flapLink(_ count: Int) throws {
+    let change = "\(Self.ip) link set pair"
+    let script = "for i in $(seq \(count)); do \(change) down; \(change) up; done"
+    let words = wrapper + ["/bin/sh", "-c", script]
+    let (code, output) = try ChildProcess.run(words[0], Array(words.dropFirst()))
+    guard code == 0 else { throw TestFailure("\(script): \(output)") }
+  }
+
   private func perform(_ words: String...) throws {
     let words = wrapper + [Self.ip] + words
     let (code, output) = try ChildProcess.run(words[0], Array(words.dropFirst()))

@@ -21,11 +21,11 @@ package final class OriginServer: Sendable {
     connectionTable.accept(from: listener)
   }
 
-  /// Listens in another network as well, at the same address.
-  package func listen(in network: PrivateNetwork) throws {
+  /// Listens in another network as well, at the same address or at all addresses.
+  package func listen(in network: PrivateNetwork, everywhere: Bool = false) throws {
     let port = port
     connectionTable.accept(
-      from: try network.inside { try OriginSocket.listen(ipv6: false, port: port) })
+      from: try network.inside { try OriginSocket.listen(ipv6: false, port: port, everywhere: everywhere) })
   }
 
   deinit { stop() }

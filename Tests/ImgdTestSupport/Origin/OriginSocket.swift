@@ -2,8 +2,8 @@ import Glibc
 
 /// The socket calls of the origin, all blocking.
 enum OriginSocket {
-  static func listen(ipv6: Bool, port: Int = 0) throws -> CInt {
-    let listener = try bound(ipv6: ipv6, port: port)
+  static func listen(ipv6: Bool, port: Int = 0, everywhere: Bool = false) throws -> CInt {
+    let listener = try bound(ipv6: ipv6, port: port, everywhere: everywhere)
     guard Glibc.listen(listener, 1024) == 0 else {
       throw TestFailure("no port for the origin: errno \(errno)")
     }
@@ -11,20 +11,20 @@ enum OriginSocket {
   }
 
   /// A socket that is bound to a port, by default a free one, and does not listen yet.
-  static func bound(ipv6: Bool = false, port: Int = 0) throws -> CInt {
+  static func bound(ipv6: Bool = false, port: Int = 0, everywhere: Bool = false) throws -> CInt {
     let number = socket(
       ipv6 ? AF_INET6 : AF_INET, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    guard (ipv6 ? bindIPv6(number) : bindIPv4(number, port)) == 0 else {
+    guard (ipv6 ? bindIPv6(number) : bindIPv4(number, port, everywhere)) == 0 else {
       throw TestFailure("no port for the origin: errno \(errno)")
     }
     return number
   }
 
-  private static func bindIPv4(_ listener: CInt, _ port: Int) -> CInt {
+  private static func bindIPv4(_ listener: CInt, _ port: Int, _ everywhere: Bool) -> CInt {
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_port = UInt16(port).bigEndian
-    address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+    address.sin_addr.s_addr = everywhere ? 0 : UInt32(0x7f00_0001).bigEndian
     return bind(listener, to: &address)
   }
 

@@ -70,6 +70,7 @@ def fetch(
     ttl: Optional[int] = None,
     timeout: Optional[float] = None,
     max_bytes: Optional[int] = None,
+    wait_online: bool = True,
     receipt: Optional[Receipt] = None,
     progress: bool = False,
     *,
@@ -102,12 +103,14 @@ def fetch(
         and max_bytes is None
         and receipt is None
         and wait
+        and wait_online
         and not (describe or progress)
         and deliver in _plain
     ):
         return KnownFetch(url, _plain[deliver])
     form = (deliver, resize, fit, crop, area, background, format, quality, frames, layout, describe)
-    manner = (cache, priority, share, tags, identifier, ttl, timeout, max_bytes, progress, wait)
+    limits = (ttl, timeout, max_bytes, wait_online)
+    manner = (cache, priority, share, tags, identifier, *limits, progress, wait)
     options: Tuple[Any, ...] = (*form, *manner)
     if receipt is not None:
         return {"cmd": "fetch", "url": url, "receipt": str(receipt), **_fields(headers, *options)}
@@ -148,6 +151,7 @@ def _fields(
     ttl: Optional[int],
     timeout: Optional[float],
     max_bytes: Optional[int],
+    wait_online: bool,
     progress: bool,
     wait: bool,
 ) -> Request:
@@ -169,6 +173,7 @@ def _fields(
             "ttl": ttl,
             "timeout_ms": max(1, round(timeout * 1000)) if timeout is not None else None,
             "max_bytes": max_bytes,
+            "wait_online": None if wait_online else False,
             "describe": describe or None,
             "progress": progress or None,
             "wait": None if wait else False,

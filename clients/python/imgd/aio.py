@@ -235,6 +235,7 @@ class Client:
         ttl: Optional[int] = None,
         timeout: Optional[float] = None,
         max_bytes: Optional[int] = None,
+        wait_online: bool = True,
         receipt: Optional[Receipt] = None,
         progress: Optional[OnProgress] = None,
     ) -> Picture:
@@ -265,6 +266,7 @@ class Client:
             ttl,
             timeout,
             max_bytes,
+            wait_online,
             receipt,
             progress is not None,
         )

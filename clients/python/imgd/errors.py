@@ -142,6 +142,7 @@ _classes: Dict[str, Type[FetchError]] = {
     "http_status": HTTPError,
     "not_an_image": NotAPicture,
     "not_cached": NotCached,
+    "offline": Unreachable,
     "queue_full": Busy,
     "shutting_down": Busy,
     "timeout": TimedOut,

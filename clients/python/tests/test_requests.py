@@ -36,7 +36,7 @@ class FetchLineTests(unittest.TestCase):
             {"tags": "ä\u2028%s", "identifier": 'a"b', "share": "s"},
             {"tags": ["a", "b"], "headers": {"A": "b"}, "priority": "low"},
             {"tags": ("a", "b"), "ttl": 0, "max_bytes": 7, "timeout": 0.5},
-            {"progress": True, "wait": False},
+            {"progress": True, "wait": False, "wait_online": False},
         ]
         for options in choices:
             # With a receipt of the program's own nothing is remembered.
@@ -45,6 +45,12 @@ class FetchLineTests(unittest.TestCase):
             whole = {"cmd": "fetch", "url": "http://a/", "receipt": RECEIPT, **said(**options)}
             self.assertEqual(request, json.loads(json.dumps(request)))
             self.assertEqual(list(request.items()), list(whole.items()))
+
+    def test_waiting_for_the_network(self) -> None:
+        self.assertIs(said(tags=["a"], wait_online=False)["wait_online"], False)
+        self.assertNotIn("wait_online", said(tags=["a"]))
+        # Without anything else, too, this is no plain fetch.
+        self.assertEqual(said(wait_online=False), {**said(), "wait_online": False})
 
     def test_what_is_equal_is_not_the_same(self) -> None:
         for first, second in (((1, 2), (1.0, 2)), ((1, 2), (True, 2))):

@@ -37,6 +37,7 @@ struct RequestOptions {
       "priority", nil, .choice("PRIORITY", Priority.allCases.map { $0.rawValue }), help: "low, normal or high"),
     VerbOption("tag", nil, .text("TAG"), repeats: true, help: "label the fetch for cancel and purge"),
     VerbOption("timeout", nil, .duration, help: "give up after this time, such as 30s"),
+    VerbOption("no-wait-online", help: "fail at once while no route leads to the origin"),
     VerbOption("max-bytes", nil, .size, help: "refuse pictures larger than this, such as 10M"),
     VerbOption("header", "H", .text("'NAME: VALUE'"), repeats: true, help: "send a header to the origin"),
   ]
@@ -78,6 +79,7 @@ struct RequestOptions {
     fetch.cache = arguments.word("cache") ?? fetch.cache
     fetch.store = arguments.word("store") ?? fetch.store
     fetch.identifier = arguments.text("identifier")
+    fetch.waitsOnline = !arguments.has("no-wait-online")
     fetch.priority = arguments.word("priority") ?? usualPriority ?? fetch.priority
     fetch.extras.ttl = arguments.duration("ttl").map { Int($0.components.seconds) }
     fetch.extras.timeoutMilliseconds = timeout.map { Int($0.milliseconds) }

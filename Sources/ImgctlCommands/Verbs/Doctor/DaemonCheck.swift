@@ -133,14 +133,24 @@ struct NetworkCheck {
   private static let variables = ["https_proxy", "HTTPS_PROXY", "http_proxy", "all_proxy", "ALL_PROXY"]
 
   private let network: Reply
+  private let state: Reply?
   private let environment: [String: String]
 
   init(_ answers: Interview.Answers, environment: [String: String]) {
     network = answers.config.object("config")?.object("Network") ?? answers.config
+    state = answers.stats.object("network")
     self.environment = environment
   }
 
-  var findings: [Finding] { [certificates, proxy].compactMap { $0 } }
+  var findings: [Finding] { [routes, certificates, proxy].compactMap { $0 } }
+
+  private var routes: Finding? {
+    guard state?.flag("offline") == true else { return nil }
+    return .note(
+      "network", "this machine is offline: no route leads out, so downloads wait",
+      remedy: "see its links and routes: ip link; ip route; origins that are reached without a route need "
+        + "Network.Offline=off in imgd.conf")
+  }
 
   private var certificates: Finding? {
     guard let file = network.text("CAFile") else { return nil }

@@ -5,7 +5,8 @@ import ImgdWire
 /// `imgctl show`: pictures in the terminal.
 struct Show: Verb {
   private static let fetchOptions: Set<String> = [
-    "cache", "identifier", "priority", "tag", "timeout", "max-bytes", "header",
+    "cache", "identifier", "priority", "tag", "timeout", "no-wait-online", "max-bytes",
+    "header",
   ]
 
   static let description = VerbDescription(

@@ -36,6 +36,19 @@ enum FetchOutcome {
     }
   }
 
+  /// The same with the note, if it is stale, that its origin could not be reached.
+  var saidToBeOffline: FetchOutcome {
+    switch self {
+    case .image(var delivered) where delivered.isStale:
+      delivered.isOffline = true
+      return .image(delivered)
+    case .notModified(var answer) where answer.isStale:
+      answer.isOffline = true
+      return .notModified(answer)
+    default: return self
+    }
+  }
+
   /// Whether it is a picture whose bytes have gone.
   var lacksBytes: Bool { if case .image(let delivered) = self { !delivered.image.hasBody } else { false } }
 
@@ -65,6 +78,8 @@ struct DeliveredImage {
   var source: Source
   var isCoalesced = false
   var isStale = false
+  /// Whether it is shown stale while no route leads to its origin.
+  var isOffline = false
   /// The URL that redirects have led to; nil without any.
   var finalURL: String?
   /// The form that is shown in its place, since its own bytes have gone.
@@ -162,6 +177,16 @@ struct FetchFailure {
     let details = error.details.reduce(0) { $0 + 96 + $1.name.utf8.count }
     let headers = head?.headers.reduce(128) { $0 + 96 + $1.name.utf8.count + $1.value.utf8.count }
     return error.message.utf8.count + details + (headers ?? 0)
+  }
+}
+
+extension FetchFailure {
+  /// No route leads to a host, and the fetch does not wait for one.
+  static func offline(_ host: String) -> FetchFailure {
+    FetchFailure(
+      error: WireError(
+        .offline, "this machine is offline: no route leads to \(host), and the request does not wait for one",
+        details: ["host": .string(host)]), isOfOrigin: true)
   }
 }
 
@@ -267,6 +292,8 @@ struct NotModified {
   /// The URL that redirects have led to; nil without any.
   var finalURL: String?
   let isStale: Bool
+  /// Whether it is shown stale while no route leads to its origin.
+  var isOffline = false
   let headers: StoredHeaders
   var isCoalesced = false
   private let age: ShownAge
@@ -334,6 +361,7 @@ extension NotModified {
   private var furtherFields: [UInt8] {
     var line = JSONWriter()
     if isStale { line.field("stale", true) }
+    if isOffline { line.field("offline", true) }
     line.http(status: 304, headers: headers.list)
     return line.bytes
   }

@@ -66,6 +66,7 @@ struct PictureLine {
     var line = JSONWriter(room: 192)
     line.path(path)
     if picture.isStale { line.field("stale", true) }
+    if picture.isOffline { line.field("offline", true) }
     switch content {
     case .none: break
     case .inline:
@@ -108,6 +109,7 @@ struct ShownPicture {
   let freshFor: Int
   var isCoalesced = false
   var isStale = false
+  var isOffline = false
   var finalURL: String?
   var placeholder: Placeholder?
   var pixels = PixelNotes(layout: .rgba, delays: [])
@@ -130,6 +132,7 @@ struct ShownPicture {
     if image.isPixels { pixels = PixelNotes(packed: image.description) }
     isCoalesced = delivered.isCoalesced
     isStale = delivered.isStale
+    isOffline = delivered.isOffline
     finalURL = delivered.finalURL
     if source == .memory, !isCoalesced, image.isOf(url), image.hasReply { prepared = image }
   }

@@ -56,6 +56,9 @@ final class InspectCommands {
     line.field("waiters", job.download?.waiterCount ?? 0)
     line.field("age_ms", Int((loop.now - job.startedAt).milliseconds))
     if let pause = job.download.flatMap(downloader.pause(of:)) { line.field("retry_after_ms", Int(pause.milliseconds)) }
+    if job.state == .queued, let download = job.download, case .offline = downloader.phase(of: download) {
+      line.field("phase", WaitingPhase.offline.name)
+    }
     line.field("slot", job.slot)
     line.array("tags") { line in for tag in job.request.tags { line.value(tag) } }
     line.field("uid", Int(job.uid))

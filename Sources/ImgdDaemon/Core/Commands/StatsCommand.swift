@@ -49,6 +49,7 @@ final class StatsCommand {
       line.object("fleet") { $0.fleet(parts.fleet, parts.fleetPurges, server: server) }
     }
     line.object("downloads") { downloads(in: &$0) }
+    line.object("network") { network(in: &$0) }
     line.object("queue") { queue(in: &$0) }
     line.object("decode") { decode(abilities, in: &$0) }
     line.object("clients") { clients(in: &$0) }
@@ -137,6 +138,12 @@ final class StatsCommand {
       "connections_reused": transfers.reused, "tls_handshakes": transfers.handshakes,
       "tls_resumed": transfers.resumed,
     ])
+  }
+
+  private func network(in line: inout JSONWriter) {
+    let reach = parts.downloader.reach
+    line.field("offline", reach.isOffline)
+    line.fields(["outages": reach.outages, "interrupted": parts.downloader.counts.interrupted])
   }
 
   private func queue(in line: inout JSONWriter) {

@@ -37,22 +37,27 @@ final class Downloader {
   var onPlaces: () -> Void = {}
 
   init(
-    transfers: any Transfers, purges: PurgeList, origins: OriginRules, loop: EventLoop,
-    settings: Configuration.Downloads
+    transfers: any Transfers, purges: PurgeList, origins: OriginRules, loop: EventLoop, settings: Configuration
   ) {
     self.transfers = transfers
     self.purges = purges
     self.origins = origins
     self.loop = loop
-    scheduler = DownloadScheduler(settings: Self.schedule(settings))
-    orphans = settings.orphans
+    scheduler = DownloadScheduler(settings: Self.schedule(settings.downloads))
+    scheduler.gate.reach.proxyHost = Self.proxyHost(settings.network)
+    orphans = settings.downloads.orphans
   }
 
   /// Takes new settings, and those of the rules, which have been applied before.
-  func apply(_ settings: Configuration.Downloads) {
-    scheduler.apply(Self.schedule(settings))
-    orphans = settings.orphans
+  func apply(_ settings: Configuration) {
+    scheduler.gate.reach.proxyHost = Self.proxyHost(settings.network)
+    scheduler.apply(Self.schedule(settings.downloads))
+    orphans = settings.downloads.orphans
     scheduler.limitHosts { serial in downloads[serial].map { limits(of: $0.url) } ?? HostLimits() }
+  }
+
+  private static func proxyHost(_ settings: Configuration.Network) -> String? {
+    settings.proxy.flatMap { try? CanonicalURL.parse($0).host }
   }
 
   private static func schedule(_ settings: Configuration.Downloads) -> DownloadScheduler.Settings {
@@ -107,7 +112,7 @@ final class Downloader {
     byKey.update(download.mergeKey) { $0 = ($0 ?? []) + [download] }
     scheduler.enqueue(
       download.serial, host: origins.host(of: key.key.url), by: wish.claimant, wish.priority,
-      limits: limits(of: key.key.url), isServedNext: wish.isRedirected, at: loop.now)
+      limits: limits(of: key.key.url), isServedNext: wish.isServedNext, at: loop.now)
     return download
   }
 
@@ -234,7 +239,7 @@ final class Downloader {
       if case .received(let result) = outcome { download.noteEnd(with: result) }
       holdHost(of: download, after: outcome)
       close(download)
-      count(outcome, report.content)
+      count(outcome, report.content, of: download)
     }
     return download
   }
@@ -278,7 +283,7 @@ final class Downloader {
     scheduler.hold(origins.host(of: download.url), until: loop.now + min(pause, Self.longestHold))
   }
 
-  private func count(_ outcome: TransferOutcome, _ content: TransferReport.Content?) {
+  private func count(_ outcome: TransferOutcome, _ content: TransferReport.Content?, of download: MergedDownload) {
     switch outcome {
     case .received(let result):
       counts.retries += result.retries
@@ -290,7 +295,7 @@ final class Downloader {
       counts.redirected += 1
       counts.retries += redirect.retries
     case .failed(let failure):
-      counts.failed += 1
+      if isInterruption(failure, of: download) { counts.interrupted += 1 } else { counts.failed += 1 }
       counts.retries += failure.retries
     }
   }
@@ -309,6 +314,7 @@ final class Downloader {
   /// What a download waits for. A transfer that the engine has not taken up yet has only waited for its turn.
   func phase(of download: MergedDownload) -> WaitingPhase {
     if let phase = download.transferPhase.known { return .transfer(phase) }
+    guard download.state == .running || reaches(download.url) else { return .offline }
     return .queue(running: places.active, isHostHeld: scheduler.gate.holdEnd(of: origins.host(of: download.url)) != nil)
   }
 
@@ -322,12 +328,42 @@ final class Downloader {
     scheduler.gate.holdEnd(of: origins.host(of: url)).map { $0 - loop.now }.flatMap { $0 > .zero ? $0 : nil }
   }
 
+  // MARK: The network
+
+  /// What can be reached of the network.
+  var reach: Reach { scheduler.gate.reach }
+
+  /// Whether a route leads to the host of a URL.
+  func reaches(_ url: CanonicalURL) -> Bool { reach.includes(url.host) }
+
+  /// Takes in that the last route has gone, or that there is one again; false where that was known. The hosts have to be
+  /// reviewed then.
+  func changeReach(isOffline: Bool) -> Bool { scheduler.gate.reach.change(isOffline: isOffline) }
+
+  /// Withholds some of the hosts after a number, or offers them again; returns where to go on.
+  func reviewHosts(after number: UInt64, most: Int) -> UInt64? { scheduler.gate.review(after: number, most: most) }
+
+  /// Whether a transfer has failed because there is no way to its host: then it is made again when there is one.
+  func isInterruption(_ failure: TransferFailure, of download: MergedDownload) -> Bool {
+    failure.isOfConnection && !reaches(download.url)
+  }
+
   var holdings: TransferHoldings { transfers.holdings }
   /// Roughly the bytes that the downloads hold besides the requests for them and their bodies.
   var heldBytes: Int { downloads.count * Self.bytesOfOne }
   var places: Places { scheduler.places }
   var queuedCount: Int { scheduler.queuedCount }
   var maxActive: Int { scheduler.settings.maxActive }
+}
+
+extension TransferFailure {
+  /// Whether no whole answer has come because of the way to the host.
+  fileprivate var isOfConnection: Bool {
+    switch kind {
+    case .dns, .connect, .tls, .timeout, .truncated: true
+    default: false
+    }
+  }
 }
 
 extension CachedImage {

@@ -16,6 +16,8 @@ final class MergedDownload {
     case redirected(Redirect)
     /// The origin has refused the URL that was sent, which says nothing about others of the same key.
     case refused(FetchFailure, CanonicalURL)
+    /// The network has gone: they have to ask again, and wait for it.
+    case interrupted
   }
 
   enum State {
@@ -204,14 +206,17 @@ final class MergedDownload {
 enum WaitingPhase {
   case disk
   case queue(running: Int, isHostHeld: Bool)
+  /// No route leads to the host.
+  case offline
   case transfer(TransferPhase)
   case decode
   case fleet
 
-  private var name: String {
+  var name: String {
     switch self {
     case .disk: "disk"
     case .queue: "queue"
+    case .offline: "offline"
     case .transfer(let phase): phase.name
     case .decode: "decode"
     case .fleet: "fleet"
@@ -231,6 +236,7 @@ enum WaitingPhase {
     case .queue(_, isHostHeld: true): "waited \(time) in the queue: \(host) has asked to be left alone for a while"
     case .queue(let running, _):
       "waited \(time) in the queue; \(running) \(running == 1 ? "download is" : "downloads are") running"
+    case .offline: "waited \(time) for the network: this machine is offline, and no route leads to \(host)"
     case .transfer(let phase): phase.complaint(about: host, after: limit)
     case .decode: "the picture has come, but was not decoded within \(time)"
     case .fleet: "another host fetches the picture, but has not stored it within \(time)"

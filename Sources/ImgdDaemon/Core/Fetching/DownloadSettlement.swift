@@ -29,6 +29,7 @@ final class DownloadSettlement: FetchPart {
     let outcome =
       content?.isPicture == true ? outcome : download.failureOfOrigin.map { TransferOutcome.failed($0) } ?? outcome
     download.check(against: pictures.purges)
+    if case .failed(let failure) = outcome, downloader.isInterruption(failure, of: download) { return .interrupted }
     if outcome.isOfHost { pictures.answers.unknownNames.forget(download.mergeKey.key) }
     return switch (outcome, content) {
     case (.received(let result), .success(let picture)): .ended(received(result, picture, download))

@@ -123,13 +123,18 @@ final class FetchAnswers {
     }
   }
 
-  /// Tells that the fetch is queued or started, where that is wanted; its host is left alone for `pause`.
-  func tell(_ event: StaticString, of job: FetchJob, after pause: @autoclosure () -> Duration? = nil) {
+  /// Tells that the fetch is queued or started, where that is wanted; its host is left alone for `pause`, or it waits
+  /// for something other than its turn.
+  func tell(
+    _ event: StaticString, of job: FetchJob, after pause: @autoclosure () -> Duration? = nil,
+    waitingFor phase: WaitingPhase? = nil
+  ) {
     guard job.request.events else { return }
     job.client?.write { line in
       ReplyEncoder.begin(id: job.id, event: event, receipt: job.receipt, into: &line)
       line.field("url", job.request.url)
       if let pause = pause() { line.field("retry_after_ms", Int(pause.milliseconds)) }
+      if let phase { line.field("phase", phase.name) }
       ReplyEncoder.end(into: &line)
     }
   }

@@ -108,7 +108,8 @@ final class FetchJob {
   var wish: PictureWish {
     PictureWish(
       request, mode, at: route.sentURL, refusals: machine.refusals, by: claimant, allowance: allowance,
-      isRefresh: machine.isRefresh, isRedirected: route.finalURL != nil, needsBody: machine.offered?.hasBody ?? true)
+      isRefresh: machine.isRefresh, isServedNext: route.finalURL != nil || machine.wasInterrupted,
+      needsBody: machine.offered?.hasBody ?? true)
   }
 
   var state: FetchState {
@@ -162,6 +163,19 @@ final class FetchJob {
     self.init(
       receipt: receipt, id: .none, request: job.request.refreshing, url: job.route.sentURL,
       mergeKey: job.mergeKey.unconditional, uid: job.uid, startedAt: now, allowance: job.allowance, isRefresh: true)
+  }
+}
+
+extension FetchOutcome {
+  /// The outcome of a fetch that is shown what is stored, under the condition that its client has set.
+  init(stored: DeliveredImage, under key: MergeKey, at now: Instant) {
+    // The client's own condition, as far as it is for the cache.
+    let condition = key.headers.isEmpty ? nil : ClientCondition(key.sent, now: WallClock.seconds)
+    if let answer = NotModified(stored, under: condition, at: now) {
+      self = .notModified(answer)
+    } else {
+      self = .image(stored)
+    }
   }
 }
 

@@ -23,6 +23,7 @@
 //             a redirect       as begun, for its target
 //             a refusal        download, if another URL of the same key was refused than its own
 //             a failure        give, where a stale answer may stand in for it
+//             interrupted      download; as begun, where something stored was to be confirmed
 //
 // `CacheDecision` says whether something is of use. The machine touches no cache, no connection and no clock:
 // `FetchPipeline` carries out the steps, and reports what came of them.
@@ -75,6 +76,8 @@ struct FetchMachine {
     let isPurged: (CachedImage) -> Bool
     /// The URL of the key for one that is asked for.
     let keyURL: (CanonicalURL) -> CanonicalURL
+    /// Whether no route leads to the host of a URL.
+    let isOffline: (CanonicalURL) -> Bool
   }
 
   private(set) var route: FetchRoute
@@ -90,6 +93,8 @@ struct FetchMachine {
   private(set) var fallback: DeliveredImage?
   /// The stale answer without a picture that stands in if the origin fails.
   private var fallbackAnswer: CachedImage?
+  /// Whether the network has gone while its download ran.
+  private(set) var wasInterrupted = false
   /// Whether it may still try to have other hosts wait for its download.
   private var mayClaim = true
   /// How often the origin has refused the URL of another fetch for the same key.
@@ -138,7 +143,7 @@ struct FetchMachine {
 
   private mutating func judge(_ found: DeliveredImage?, _ circumstances: Circumstances) -> Step {
     let state = found?.image.state(at: circumstances.now)
-    switch (mode.decision(on: state, rules: circumstances.rules), found) {
+    switch (decision(on: state, circumstances), found) {
     case (.use, let found?), (.useStale, let found?): return .show(found, confirmsLater: false)
     case (.useStaleAndRefresh, let found?): return .show(found, confirmsLater: true)
     case (.refuse, _):
@@ -151,6 +156,13 @@ struct FetchMachine {
     default: return confirm(nil, from: nil)
     }
   }
+
+  private func decision(on stored: StoredState?, _ circumstances: Circumstances) -> CacheDecision {
+    mode.decision(on: stored, rules: circumstances.rules, isOffline: stored != nil && isOffline(circumstances))
+  }
+
+  /// Whether no route leads to the host of its present hop.
+  private func isOffline(_ circumstances: Circumstances) -> Bool { circumstances.isOffline(route.url) }
 
   /// The origin has to be asked, unless it is known what it would say.
   private mutating func confirm(_ image: CachedImage?, from source: DeliveredImage.Source?) -> Step {
@@ -167,9 +179,10 @@ struct FetchMachine {
     case .unknownName(let failure)?: return .end(.failure(failure))
     case .answer(let answer)?:
       let state = answer.state(at: circumstances.now)
-      switch mode.decision(on: state, rules: circumstances.rules) {
+      let isAway = answer.redirect != nil && isOffline(circumstances)
+      switch mode.decision(on: state, rules: circumstances.rules, isOffline: isAway) {
       case .use: return .give(answer, confirmsLater: false)
-      // A client that accepts pictures of any age does not want old failures.
+      // A client that accepts pictures of any age does not want old failures; nor does one without a network.
       case .useStale where answer.redirect != nil: return .give(answer, confirmsLater: false)
       case .useStaleAndRefresh: return .give(answer, confirmsLater: true)
       case .confirm(mayFallBack: true): fallbackAnswer = answer
@@ -228,7 +241,7 @@ struct FetchMachine {
 
   /// Uses a picture of the fleet, or has it confirmed.
   private mutating func judge(_ found: FleetFound, _ circumstances: Circumstances) -> Step {
-    switch decision(on: found.image.state(at: circumstances.now), circumstances.rules) {
+    switch decision(onShared: found.image.state(at: circumstances.now), circumstances) {
     case .use, .useStale: return .showOfFleet(found, confirmsLater: false)
     case .useStaleAndRefresh: return .showOfFleet(found, confirmsLater: true)
     case .confirm(let mayFallBack):
@@ -244,8 +257,8 @@ struct FetchMachine {
   }
 
   /// A fetch that has a stale picture confirmed also takes one that needs no confirmation.
-  private func decision(on stored: StoredState, _ rules: FreshnessRules) -> CacheDecision {
-    guard isRefresh else { return mode.decision(on: stored, rules: rules) }
+  private func decision(onShared stored: StoredState, _ circumstances: Circumstances) -> CacheDecision {
+    guard isRefresh else { return decision(on: stored, circumstances) }
     return stored.isUsable ? .use : .confirm(mayFallBack: false)
   }
 
@@ -270,6 +283,7 @@ struct FetchMachine {
     case .redirected(let redirect): follow(redirect, circumstances)
     case .refused(_, let url) where url != route.sentURL: retry()
     case .refused(let failure, _): .end(.failure(failure))
+    case .interrupted: goOnAfterInterruption(circumstances)
     }
   }
 
@@ -277,6 +291,15 @@ struct FetchMachine {
   private mutating func retry() -> Step {
     refusals += 1
     return .download(under: nil)
+  }
+
+  private mutating func goOnAfterInterruption(_ circumstances: Circumstances) -> Step {
+    // Nobody waits for what the daemon itself has had confirmed.
+    guard !isRefresh else { return .end(.failure(.offline(route.url.host))) }
+    wasInterrupted = true
+    guard offered != nil else { return .download(under: nil) }
+    forgetStored()
+    return begin(circumstances)
   }
 }
 

@@ -13,6 +13,7 @@ final class FetchPipeline: FetchPart {
   private let hits: PlainHits
   private let settlement: DownloadSettlement
   private var settings: Configuration
+  private var review = NetworkReview()
 
   init(_ ground: FetchGround, jobs: FetchJobs, hits: PlainHits, settings: Configuration) {
     self.ground = ground
@@ -34,7 +35,8 @@ final class FetchPipeline: FetchPart {
     let circumstances = FetchMachine.Circumstances(
       now: loop.now, rules: FreshnessRules(settings.http), mostRedirects: settings.downloads.maxRedirects,
       isPurged: { [purges = pictures.purges] in purges.verdict(on: $0, in: .all) == .purged },
-      keyURL: { [origins] in origins.key(of: $0) })
+      keyURL: { [origins] in origins.key(of: $0) },
+      isOffline: { [downloader] in !downloader.reaches($0) })
     var next: FetchMachine.Event? = event
     while let event = next { next = carryOut(job.machine.step(after: event, in: circumstances), for: job) }
   }
@@ -59,7 +61,7 @@ final class FetchPipeline: FetchPart {
       fleet.rise(found)
       show(DeliveredImage(image: found.image, source: .fleet), to: job, confirmsLater)
     case .show(let found, let confirmsLater): show(found, to: job, confirmsLater)
-    case .download(let claim): download(job, under: claim)
+    case .download(let claim): return download(job, under: claim)
     case .end(let outcome): complete(job, outcome)
     }
     return nil
@@ -120,7 +122,10 @@ final class FetchPipeline: FetchPart {
   /// Whether a remembered redirect leads the fetch on: it is counted where that leads, and counts once.
   private func isLedOn(_ job: FetchJob) -> Bool {
     guard let answer = pictures.answers.find(job.mergeKey), answer.redirect != nil else { return false }
-    return switch job.mode.decision(on: answer.state(at: loop.now), rules: FreshnessRules(settings.http)) {
+    let decision = job.mode.decision(
+      on: answer.state(at: loop.now), rules: FreshnessRules(settings.http),
+      isOffline: !downloader.reaches(job.route.url))
+    return switch decision {
     case .use, .useStale, .useStaleAndRefresh: true
     case .confirm, .load, .refuse: false
     }
@@ -190,20 +195,26 @@ final class FetchPipeline: FetchPart {
 
   // MARK: Downloads
 
-  private func download(_ job: FetchJob, under claim: FleetClaim?) {
+  private func download(_ job: FetchJob, under claim: FleetClaim?) -> FetchMachine.Event? {
+    let isOffline = !downloader.reaches(job.route.url)
+    if isOffline, !job.request.waitsOnline {
+      return .settled(.ended(.failure(.offline(job.route.url.host))))
+    }
     let stored = job.machine.offered ?? (job.mode.reads ? pictures.answers.find(job.mergeKey) : nil)
     let mayConfirm = stored?.response.canBeConfirmed == true && !job.mergeKey.hasCondition
-    announce(job)
+    if !isOffline { announce(job) }
     let waiter = MergedDownload.Waiter(wish: job.wish) { [unowned self] download in attend(to: job, of: download) }
     let place = downloader.join(job.mergeKey, waiter, confirming: mayConfirm ? stored : nil)
     job.waitingFor = .download(place)
     job.isCoalesced = job.isCoalesced || place.isShared
-    if place.isShared, job.machine.isMiss { pictures.memory.noteCoalesced() }
+    if place.isShared, job.machine.isMiss, !job.machine.wasInterrupted { pictures.memory.noteCoalesced() }
     fleet.attach(claim, to: place.download)
     startTransfers()
     if job.state == .running, job.isQueued { tellStarted(job) }
     if job.download?.hasHeaders == true { answers.tellProgress(of: job) }
+    if isOffline, job.state == .queued { waitForNetwork(job) }
     wait(for: job)
+    return nil
   }
 
   /// Takes in a report of the transfer loop.
@@ -245,6 +256,54 @@ final class FetchPipeline: FetchPart {
     carry(job, on: .settled(settlement))
   }
 
+  // MARK: The network
+
+  /// Takes in that the last route out of this machine has gone, or that there is one again.
+  func changeNetwork(isOffline: Bool) {
+    guard downloader.changeReach(isOffline: isOffline) else { return }
+    // Those names may be known now, or were asked for in vain.
+    pictures.answers.unknownNames.removeAll()
+    if review.begin(upTo: jobs.newest) { turns.carryOut { [unowned self] in goOnWithReview() } }
+  }
+
+  /// Reviews some hosts, or, when all of these are withheld, some of the fetches that wait for them; returns whether there
+  /// is more to do. What waits starts when all hosts are offered.
+  private func goOnWithReview() -> Bool {
+    switch review.stage {
+    case .hosts(let number):
+      review.move(to: downloader.reviewHosts(after: number, most: NetworkReview.most))
+      if case .fetches = review.stage { startTransfers() }
+    case .fetches(let number):
+      let part = jobs.part(after: number, most: NetworkReview.most)
+      for job in part.members where job.number <= review.newest { withhold(job) }
+      review.move(to: part.end)
+    case .over: break
+    }
+    return review.isUnderWay
+  }
+
+  /// Has a fetch wait for the network from now on, if that has gone while it waited for its turn. What it was to have
+  /// confirmed may be shown now, and a fetch that does not wait ends.
+  private func withhold(_ job: FetchJob) {
+    guard case .download(let place) = job.waitingFor, place.download.state == .queued,
+      !downloader.reaches(job.route.url)
+    else { return }
+    let isWaiting = job.request.waitsOnline && job.machine.offered == nil
+    guard !isWaiting else { return waitForNetwork(job) }
+    if downloader.leave(place) { fleet.giveUp(place.download) }
+    job.waitingFor = .disk
+    carry(job, on: .settled(.interrupted))
+  }
+
+  /// Tells that a fetch waits for the network, and limits the time for which it does.
+  private func waitForNetwork(_ job: FetchJob) {
+    job.isQueued = true
+    if !job.isAnnounced { hub.job(job.receipt, url: job.url.text, .queued) }
+    job.isAnnounced = true
+    answers.tell("queued", of: job, waitingFor: .offline)
+    if job.deadline == nil { expect(job, within: job.request.timeout ?? settings.downloads.timeout) }
+  }
+
   // MARK: Waiting
 
   /// Announces and acknowledges a job that does not end in the same call, and limits its time.
@@ -277,15 +336,22 @@ final class FetchPipeline: FetchPart {
 
   /// Ends the job when the time is over, even if others have granted the transfer more.
   private func expect(_ job: FetchJob, within limit: Duration) {
+    job.deadline?.cancel()
     job.deadline = loop.schedule(after: limit) { [unowned self, unowned job] in
       // The picture may have come, and the job may be one of many that are about to get it.
       if let download = job.download, download.settlement != nil { return attend(to: job, of: download) }
       let error = phase(of: job).timeout(of: job.route.url.host, after: limit)
       let failure = FetchOutcome.failure(FetchFailure(error: error, isOfOrigin: true))
-      let outcome = job.own(failure, at: loop.now)
+      let outcome = own(failure, of: job)
       // There is no time left to make a form of another.
       jobs.end(job, outcome.lacksBytes ? failure : outcome)
     }
+  }
+
+  /// An outcome as a job sees it; one that is stale says if its origin could not be asked.
+  private func own(_ outcome: FetchOutcome, of job: FetchJob) -> FetchOutcome {
+    let outcome = job.own(outcome, at: loop.now)
+    return downloader.reaches(job.route.url) ? outcome : outcome.saidToBeOffline
   }
 
   private func phase(of job: FetchJob) -> WaitingPhase {
@@ -299,7 +365,7 @@ final class FetchPipeline: FetchPart {
 
   /// Ends a job with its outcome, once that is in the form that is wanted.
   private func complete(_ job: FetchJob, _ outcome: FetchOutcome) {
-    let outcome = job.own(outcome, at: loop.now)
+    let outcome = own(outcome, of: job)
     guard case .image(let delivered) = outcome else {
       acknowledge(job, as: outcome.state)
       return jobs.end(job, outcome)
@@ -319,49 +385,6 @@ final class FetchPipeline: FetchPart {
       job.mayMakeOfForm = false
       job.machine.forgetStored()
       carry(job, on: .formed(nil, of: delivered))
-    }
-  }
-}
-
-/// The objects that the stages of a fetch share, in the order in which a fetch meets them.
-struct FetchGround {
-  let origins: OriginRules
-  let pictures: PictureTiers
-  let made: MadePictures
-  let fleet: FleetTier
-  let downloader: Downloader
-  let preparation: FormPreparation
-  let answers: FetchAnswers
-  let hub: EventHub
-  let turns: Turns
-  let loop: EventLoop
-}
-
-/// A stage of fetches, with access to the objects that all of them share.
-protocol FetchPart { var ground: FetchGround { get } }
-
-extension FetchPart {
-  @inline(__always) var origins: OriginRules { ground.origins }
-  @inline(__always) var pictures: PictureTiers { ground.pictures }
-  @inline(__always) var made: MadePictures { ground.made }
-  @inline(__always) var fleet: FleetTier { ground.fleet }
-  @inline(__always) var downloader: Downloader { ground.downloader }
-  @inline(__always) var preparation: FormPreparation { ground.preparation }
-  @inline(__always) var answers: FetchAnswers { ground.answers }
-  @inline(__always) var hub: EventHub { ground.hub }
-  @inline(__always) var turns: Turns { ground.turns }
-  @inline(__always) var loop: EventLoop { ground.loop }
-}
-
-extension FetchOutcome {
-  /// The outcome of a fetch that is shown what is stored, under the condition that its client has set.
-  init(stored: DeliveredImage, under key: MergeKey, at now: Instant) {
-    // The client's own condition, as far as it is for the cache.
-    let condition = key.headers.isEmpty ? nil : ClientCondition(key.sent, now: WallClock.seconds)
-    if let answer = NotModified(stored, under: condition, at: now) {
-      self = .notModified(answer)
-    } else {
-      self = .image(stored)
     }
   }
 }

@@ -13,6 +13,9 @@
 // last two is confirmed under `default` whatever its age and whatever is granted to stale ones; so is one with
 // `must-revalidate` once it is stale.
 //
+// While no route leads to the origin, `default` shows a stale answer as `force-cache` does, if its origin does not forbid
+// that with one of these three; a soft purge does not. Everything that has to be confirmed or loaded waits.
+//
 // A confirmation that fails may fall back on what is stored. Under `default` the origin's stale-if-error decides, and
 // where it is silent, the rule of this machine. A request under `no-cache` wants to be sure that the picture is still
 // right: that wish yields only to the origin's own word, which is a stale-if-error that it has sent, or the promise
@@ -56,8 +59,10 @@ extension CacheMode {
   /// Whether a look into the caches counts as a look-up, and a picture that it finds as used.
   var counts: Bool { self != .peek }
 
-  /// Decides about a stored picture, or about none.
-  func decision(on stored: StoredState?, rules: FreshnessRules = FreshnessRules()) -> CacheDecision {
+  /// Decides about a stored picture, or about none; `isOffline` says that no route leads to its origin.
+  func decision(
+    on stored: StoredState?, rules: FreshnessRules = FreshnessRules(), isOffline: Bool = false
+  ) -> CacheDecision {
     guard let stored else { return isForStored ? .refuse : .load }
     switch self {
     case .reload, .noStore: return .load
@@ -69,6 +74,7 @@ extension CacheMode {
       return .confirm(mayFallBack: mayFallBack)
     case .default_:
       if stored.isUsable { return .use }
+      if isOffline, stored.mayBeShownDisconnected { return .useStale }
       if stored.mayBeShownMeanwhile { return .useStaleAndRefresh }
       return .confirm(mayFallBack: stored.mayStandIn(for: stored.staleIfError ?? rules.staleIfError))
     }
@@ -163,8 +169,8 @@ final class PictureWish {
   let refusals: Int
   /// Whether the fetch is the daemon's own, to confirm what was shown stale.
   let isRefresh: Bool
-  /// Whether a redirect has led here.
-  let isRedirected: Bool
+  /// Whether its request has waited for its turn before: a redirect has led here, or the network was gone.
+  let isServedNext: Bool
   let claimant: Claimant
   let priority: Priority
   let allowance: Allowance
@@ -179,13 +185,13 @@ final class PictureWish {
 
   init(
     _ request: FetchRequest, _ mode: CacheMode, at url: CanonicalURL, refusals: Int, by claimant: Claimant,
-    allowance: Allowance, isRefresh: Bool, isRedirected: Bool, needsBody: Bool
+    allowance: Allowance, isRefresh: Bool, isServedNext: Bool, needsBody: Bool
   ) {
     self.mode = mode
     self.url = url
     self.refusals = refusals
     self.isRefresh = isRefresh
-    self.isRedirected = isRedirected
+    self.isServedNext = isServedNext
     self.claimant = claimant
     self.allowance = allowance
     priority = request.priority

@@ -1,7 +1,8 @@
 // Lets claims into the common queue, as far as their hosts have places.
 //
-// The limits: never more than `mostPerHost` from one host, none from a host that has asked to be left alone, and in all
-// as many as `Places` admits. A host whose running downloads are all slow gets more only when nothing else may start.
+// The limits: never more than `mostPerHost` from one host, none from a host that has asked to be left alone or that no
+// route leads to, and in all as many as `Places` admits. A host whose running downloads are all slow gets more only when
+// nothing else may start.
 //
 // A host whose places are taken must not be looked at again and again, however much waits for it. So each host has
 // lines of its own, one for each user and priority, and offers only the head of each in the common queue, and only
@@ -17,8 +18,11 @@ final class HostGate {
 
   var mostPerHost: Int
   let places: Places
+  var reach = Reach()
   private var queue = FairQueue(to: .connection)
   private var hosts: [String: HostQueue] = [:]
+  /// The same in the order in which they came.
+  private var inOrder = Roll<HostQueue>()
   /// The hosts that have asked to be left alone, by the end of that time.
   private var held = KeyedHeap<HostQueue>(0)
   /// The hosts with a pace, by the time when the next download may begin there, or the last one no longer counts.
@@ -40,8 +44,10 @@ final class HostGate {
   /// The host of that name, which is kept until it is dropped.
   func host(named name: String) -> HostQueue {
     if let host = hosts[name] { return host }
-    let host = HostQueue(name: name)
+    let host = HostQueue(name: name, number: inOrder.newest + 1)
+    host.isWithheld = !reach.includes(name)
     hosts[name] = host
+    inOrder.add(host, numbered: host.number)
     return host
   }
 
@@ -164,12 +170,27 @@ final class HostGate {
     refresh(host)
   }
 
-  func refreshAll() { for host in hosts.values { refreshOffers(of: host) } }
+  func refreshAll() { for host in hosts.values { review(host) } }
+
+  /// Withholds some of the hosts after a number, or offers them again, as `reach` now is; returns the number of the last
+  /// one, or nil where there are no more.
+  func review(after number: UInt64, most: Int) -> UInt64? {
+    let part = inOrder.part(after: number, most: most)
+    for host in part.members { review(host) }
+    return part.end
+  }
+
+  private func review(_ host: HostQueue) {
+    host.isWithheld = !reach.includes(host.name)
+    refreshOffers(of: host)
+  }
 
   /// Offers what may start at a host after a change there, and drops the host if it is unused.
   func refresh(_ host: HostQueue) {
     refreshOffers(of: host)
-    if host.isUnused { hosts[host.name] = nil }
+    guard host.isUnused else { return }
+    hosts[host.name] = nil
+    inOrder.remove(host.number)
   }
 
   private func hasPlace(_ host: HostQueue) -> Bool { !host.yields && host.hasPlace(atMost: mostPerHost) }
@@ -189,6 +210,8 @@ final class HostGate {
 /// What waits for one host, and how much is under way there.
 final class HostQueue: HeapMember {
   let name: String
+  /// Hosts are numbered as they come.
+  let number: UInt64
   var places = HeapPlaces(repeating: 0)
   /// How much waits, and how much runs.
   var queued = 0
@@ -199,6 +222,8 @@ final class HostQueue: HeapMember {
   var yields = false
   /// The host has asked to be left alone until then.
   var heldUntil: Instant?
+  /// No route leads there.
+  var isWithheld = false
   /// Whether it answers again after that time is still to be seen: until then, one at a time.
   var isOnProbation = false
   /// What the operator allows here.
@@ -211,13 +236,16 @@ final class HostQueue: HeapMember {
   /// Each is known by its user and its priority.
   private(set) var lines: [UInt64: HostLine] = [:]
 
-  init(name: String) { self.name = name }
+  init(name: String, number: UInt64) {
+    self.name = name
+    self.number = number
+  }
 
   var isUnused: Bool { queued == 0 && active == 0 && heldUntil == nil && due == nil }
 
   /// Whether one more may run beside those that run already.
   func hasPlace(atMost limit: Int) -> Bool {
-    heldUntil == nil && !isPausing && active < (isOnProbation ? 1 : limits.places ?? limit)
+    heldUntil == nil && !isWithheld && !isPausing && active < (isOnProbation ? 1 : limits.places ?? limit)
   }
 
   /// Counts a beginning, and returns when to review the pace; nil for a host without one.

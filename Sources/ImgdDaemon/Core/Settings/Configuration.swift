@@ -92,6 +92,7 @@ package struct Configuration: Sendable, Equatable {
     package var allow: [String] = []
     package var deny: [String] = []
     package var proxy: String?
+    package var offline = OfflineChoice.auto
     package var caFile = "/etc/ssl/certs/ca-certificates.crt"
 
     /// The reason why every https origin will fail; nil if the certificates can be read.
@@ -168,6 +169,9 @@ package enum Originals: String, Sendable, CaseIterable { case shed, keep }
 
 /// Whether the daemon watches for memory pressure, with the best source on this machine.
 package enum PressureChoice: String, Sendable, CaseIterable { case auto, off }
+
+/// Whether fetches wait, and stale pictures are shown, while no route leads out of the machine.
+package enum OfflineChoice: String, Sendable, CaseIterable { case auto, off }
 
 /// Whether the daemon may connect to private and loopback addresses: only if the request's URL leads
 /// there, never, or always.

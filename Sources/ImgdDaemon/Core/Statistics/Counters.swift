@@ -4,6 +4,8 @@ enum Statistics {
     var started = 0
     var completed = 0
     var failed = 0
+    /// Transfers that broke off since the network had gone, and were to be made again.
+    var interrupted = 0
     var cancelled = 0
     var coalesced = 0
     var retries = 0

@@ -135,6 +135,9 @@ extension Configuration: ProgramConfiguration {
     Key(.network, "Deny", \.network.deny, .networks, "Networks to which the daemon never connects."),
     Key(
       .network, "Proxy", \.network.proxy, .proxy, "The proxy for all downloads: none, or http://host:port."),
+    Key(
+      .network, "Offline", \.network.offline, .word,
+      "Whether fetches wait, and stale pictures are shown, while no route leads out: auto or off."),
     Key(.network, "CAFile", \.network.caFile, .path(longest: 4095), "The certificates that verify origins."),
   ]
   private static let decode: [Key] = [
