@@ -125,9 +125,8 @@ final class Reloader {
       guard let problem = change.problem else { continue }
       Log.error(.configuration, "what the file had before stays in force: \(problem)")
     }
-    guard fresh != current else { return }
     current = fresh
-    onReload(fresh)
+    if changes.contains(where: { $0.problem == nil }) { onReload(fresh) }
   }
 }
 

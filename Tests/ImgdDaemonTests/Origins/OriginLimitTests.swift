@@ -12,7 +12,7 @@ struct OriginLimitTests {
     for number in 0..<200 {
       stage.origin.plan("/\(number)", .picture(png()))
       let url = "http://127.0.0.1:8080/\(number)"
-      try stage.begin(#"{"cmd":"fetch","id":\#(number),"url":"\#(url)","deliver":"none"}"#)
+      try stage.client.send(#"{"cmd":"fetch","id":\#(number),"url":"\#(url)","deliver":"none"}"#)
     }
     let start = stage.now
     let other = try stage.connect()
