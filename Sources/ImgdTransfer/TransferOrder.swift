@@ -20,12 +20,17 @@ package struct TransferOrder: Sendable {
   package var isAfterPublic: Bool
   /// Signs the requests for an object of a bucket, which the URL then names, like `s3://bucket/key`.
   package var signer: RequestSigner?
+  /// The URL of the proxy that leads there; nil for none. Proxies of the environment are ignored.
+  package var proxy: String?
+  /// Slows down what the origin sends.
+  package var throttle: Throttle?
   /// What the transfer waits for at the moment.
   package let phase = PhaseCell()
 
   package init(
     serial: UInt64, url: String, headers: [HeaderField] = [], maxBytes: Int, deadline: Duration,
-    keepsPartial: Bool = true, uid: UInt32 = 0, isAfterPublic: Bool = false, signer: RequestSigner? = nil
+    keepsPartial: Bool = true, uid: UInt32 = 0, isAfterPublic: Bool = false, signer: RequestSigner? = nil,
+    proxy: String? = nil, throttle: Throttle? = nil
   ) {
     self.serial = serial
     self.url = url
@@ -36,6 +41,8 @@ package struct TransferOrder: Sendable {
     self.uid = uid
     self.isAfterPublic = isAfterPublic
     self.signer = signer
+    self.proxy = proxy
+    self.throttle = throttle
   }
 
   /// Whether the request is conditional, so that 304 is a valid answer.
@@ -119,8 +126,6 @@ package struct TransferSettings: Sendable {
   package var retries = 2
   /// The fields of every request.
   package var ownFields = OwnFields()
-  /// The URL of the proxy for all requests; proxies of the environment are ignored.
-  package var proxy: String?
   package var caFile = "/etc/ssl/certs/ca-certificates.crt"
   package var addressRule = AddressRule()
   /// How long transfers wait for the first one to an origin with TLS.

@@ -13,13 +13,17 @@ final class TransferBench: Sendable {
 
   let engine: TransferEngine
   private let state: Shared<State>
+  private let proxy: String?
+  private let throttle: Throttle?
 
   init(
-    _ settings: TransferSettings = .forTests,
+    _ settings: TransferSettings = .forTests, proxy: String? = nil, throttle: Throttle? = nil,
     lookUp: @escaping @Sendable (String) -> NameAnswer = NameAnswer.fromSystem
   ) throws {
     let state = Shared(State())
     self.state = state
+    self.proxy = proxy
+    self.throttle = throttle
     engine = try TransferEngine(settings: settings, lookUp: lookUp) { event in
       state.with { $0.events.append(event) }
     }
@@ -31,7 +35,7 @@ final class TransferBench: Sendable {
   func begin(
     _ url: String, headers: [HeaderField] = [], maxBytes: Int = 1 << 20,
     deadline: Duration = .seconds(60), keepsPartial: Bool = true, uid: UInt32 = 0,
-    isAfterPublic: Bool = false, signer: RequestSigner? = nil
+    isAfterPublic: Bool = false, signer: RequestSigner? = nil, proxy: String? = nil
   ) -> UInt64 {
     let serial = state.with { state in
       state.serial += 1
@@ -40,7 +44,8 @@ final class TransferBench: Sendable {
     engine.begin(
       TransferOrder(
         serial: serial, url: url, headers: headers, maxBytes: maxBytes, deadline: deadline,
-        keepsPartial: keepsPartial, uid: uid, isAfterPublic: isAfterPublic, signer: signer))
+        keepsPartial: keepsPartial, uid: uid, isAfterPublic: isAfterPublic, signer: signer,
+        proxy: proxy ?? self.proxy, throttle: throttle))
     return serial
   }
 

@@ -158,7 +158,8 @@ func socketIsClosing(_ context: UnsafeMutableRawPointer?, _ socket: curl_socket_
   /// The header lines of an exchange that has none of its own.
   private let usualLines: UnsafeMutablePointer<curl_slist>?
   private var lists: [(option: CURLoption, list: UnsafeMutablePointer<curl_slist>)] = unsafe []
-  private let proxy: String?
+  /// Empty for none.
+  private var proxy = ""
   private let caFile: String
   private let ownLines: [String]
 
@@ -167,13 +168,12 @@ func socketIsClosing(_ context: UnsafeMutableRawPointer?, _ socket: curl_socket_
     unsafe self.pointer = unsafe pointer
     unsafe errors = .allocate(capacity: Int(CURL_ERROR_SIZE))
     unsafe errors.pointee = 0
-    proxy = settings.proxy
     caFile = settings.caFile
     ownLines = settings.ownFields.lines
     unsafe usualLines = Self.list(of: ownLines)
     unsafe curl_easy_set_errors(pointer, errors)
     unsafe curl_easy_set_list(pointer, CURLOPT_HTTPHEADER, usualLines)
-    configure(proxy: proxy, caFile: caFile)
+    configure(caFile: caFile)
   }
 
   deinit {
@@ -185,7 +185,7 @@ func socketIsClosing(_ context: UnsafeMutableRawPointer?, _ socket: curl_socket_
 
   /// Whether it was made with the settings that hold for an exchange.
   func suits(_ settings: TransferSettings) -> Bool {
-    settings.proxy == proxy && settings.caFile == caFile && settings.ownFields.lines == ownLines
+    settings.caFile == caFile && settings.ownFields.lines == ownLines
   }
 
   func set(_ option: CURLoption, _ value: Int) { unsafe curl_easy_set_long(pointer, option, value) }
@@ -196,6 +196,17 @@ func socketIsClosing(_ context: UnsafeMutableRawPointer?, _ socket: curl_socket_
   func set(_ option: CURLoption, context object: AnyObject) {
     unsafe curl_easy_set_context(pointer, option, Unmanaged.passUnretained(object).toOpaque())
   }
+
+  /// Sets the proxy of the next exchange, which is mostly that of the last one.
+  func use(proxy: String?) {
+    let proxy = proxy ?? ""
+    guard proxy != self.proxy else { return }
+    self.proxy = proxy
+    set(CURLOPT_PROXY, proxy)
+  }
+
+  /// Goes on with a body that was held back; false if something has stopped it.
+  func resume() -> Bool { unsafe curl_easy_pause(pointer, CURLPAUSE_CONT) == CURLE_OK }
 
   /// Sets lines for one exchange; none leaves the option as it is.
   func set(_ option: CURLoption, lines: [String]) {

@@ -153,7 +153,7 @@ final class Transfer {
   private func send() {
     do throws(TransferFailure) {
       guard let url else { return }
-      if settings.proxy != nil { try checkAddress(in: url) }
+      if order.proxy != nil { try checkAddress(in: url) }
       order.phase.enter(.connect)
       let exchange = Exchange(
         try request(for: url), on: try table.takeHandle(for: settings), for: self, maxBytes: maxBytes,
@@ -175,8 +175,10 @@ final class Transfer {
 
   private func request(for url: TransferURL) throws(TransferFailure) -> ExchangeRequest {
     let signature = place.flatMap { order.signer?.sign(order.headers, for: url, at: $0) }
-    let request = try ExchangeRequest(url: url, headers: signature?.fields ?? order.headers, settings: settings)
+    let request = try ExchangeRequest(
+      url: url, headers: signature?.fields ?? order.headers, settings: settings, proxy: order.proxy)
     request.signature = signature
+    request.throttle = order.throttle
     request.addresses = request.target.name.flatMap(table.names.known) ?? []
     request.connectTimeout -= waitedForName
     request.afterPublic = order.isAfterPublic

@@ -60,6 +60,10 @@ final class Exchange {
   private var lastActivity: Instant
   private var idleTimer: Timer?
   private var hasShakenHands = false
+  /// Until the end of a time in which the body is held back.
+  private var holding: Timer?
+  /// The bytes of the body that are paid for and have not been accepted yet.
+  private var paid = 0
   let phase: PhaseCell
 
   init(
@@ -75,7 +79,7 @@ final class Exchange {
     self.loop = loop
     lastActivity = loop.now
     addresses = AddressFilter(
-      rule: request.settings.addressRule, afterPublic: request.afterPublic, isProxied: request.settings.proxy != nil)
+      rule: request.settings.addressRule, afterPublic: request.afterPublic, isProxied: request.proxy != nil)
     configure()
   }
 
@@ -99,7 +103,10 @@ final class Exchange {
     return begun
   }
 
-  func close() { idleTimer?.cancel() }
+  func close() {
+    idleTimer?.cancel()
+    holding?.cancel()
+  }
 
   /// Tells the transfer that curl has finished the exchange; not to be called from a callback.
   func ended(_ code: CURLcode) { transfer.exchangeEnded(code) }
@@ -148,8 +155,16 @@ final class Exchange {
     return true
   }
 
-  func takeBodyPart(_ part: UnsafeRawBufferPointer) -> Bool {
+  /// What becomes of a part of a body.
+  enum Acceptance { case accepted, heldBack, refused }
+
+  func takeBodyPart(_ part: UnsafeRawBufferPointer) -> Acceptance {
     lastActivity = loop.now
+    if let throttle = request.throttle, mustWait(for: part.count, by: throttle) { return .heldBack }
+    return unsafe append(part) ? .accepted : .refused
+  }
+
+  private func append(_ part: UnsafeRawBufferPointer) -> Bool {
     guard head.isSuccess else { return unsafe skip(part) }
     if let rangeEnd, part.count > rangeEnd - received { return refuse(.doesNotFit) }
     guard part.count <= maxBytes - received else { return refuse(.grewTooLong) }
@@ -157,6 +172,26 @@ final class Exchange {
     received += part.count
     transfer.bodyGrew(to: received, expected: expected)
     return true
+  }
+
+  /// Whether a part has to wait: then curl keeps it, and hands it over again when it is let go, in other parts perhaps.
+  private func mustWait(for bytes: Int, by throttle: Throttle) -> Bool {
+    if bytes > paid {
+      let pause = throttle.pay(for: bytes - paid, at: loop.now)
+      paid = bytes
+      if pause > .zero {
+        holding = loop.schedule(after: pause) { [unowned self] in letGo() }
+        return true
+      }
+    }
+    paid -= bytes
+    return false
+  }
+
+  private func letGo() {
+    holding = nil
+    lastActivity = loop.now
+    if !easy.resume() { ended(CURLE_WRITE_ERROR) }
   }
 
   private func skip(_ part: UnsafeRawBufferPointer) -> Bool {
@@ -209,6 +244,7 @@ final class Exchange {
   }
 
   private func checkIdleness() {
+    if holding != nil { lastActivity = loop.now }
     let rest = lastActivity + request.settings.idleTimeout - loop.now
     guard rest <= .zero else { return watchForIdleness(after: rest) }
     stop = .idle

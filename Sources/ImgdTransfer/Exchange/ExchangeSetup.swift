@@ -7,6 +7,7 @@ extension Exchange {
     easy.set(CURLOPT_URL, request.url.text)
     // All URLs are read before: in a bucket, dots are parts of names.
     easy.set(CURLOPT_PATH_AS_IS, 1)
+    easy.use(proxy: request.proxy)
     easy.set(CURLOPT_HTTPHEADER, lines: request.headerLines)
     easy.set(CURLOPT_RESOLVE, lines: request.addressLines)
     easy.set(CURLOPT_CONNECTTIMEOUT_MS, max(Int(request.connectTimeout.milliseconds), 1))
@@ -27,14 +28,14 @@ extension EasyHandle {
   private static let addressLifetime = 5
 
   /// Sets the options that are the same for all exchanges.
-  func configure(proxy: String?, caFile: String) {
+  func configure(caFile: String) {
     set(CURLOPT_NOSIGNAL, 1)
     set(CURLOPT_DNS_CACHE_TIMEOUT, Self.addressLifetime)
     set(CURLOPT_BUFFERSIZE, 128 * 1024)
     set(CURLOPT_TCP_NODELAY, 1)
     configureProtocol()
     // Empty means none; unset would mean the proxy of the environment.
-    set(CURLOPT_PROXY, proxy ?? "")
+    set(CURLOPT_PROXY, "")
     set(CURLOPT_NOPROXY, "")
     configureTrust(caFile)
     setCallbacks()
@@ -87,8 +88,11 @@ private func bodyPartArrived(
   _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
 ) -> Int {
   let part = unsafe UnsafeRawBufferPointer(start: bytes, count: size * count)
-  let continues = unsafe object(context, Exchange.self)?.takeBodyPart(part)
-  return continues == true ? size * count : 0
+  switch unsafe object(context, Exchange.self)?.takeBodyPart(part) {
+  case .accepted: return size * count
+  case .heldBack: return Int(CURL_WRITEFUNC_PAUSE)
+  case .refused, nil: return 0
+  }
 }
 
 private func socketIsWanted(
@@ -125,6 +129,8 @@ final class ExchangeRequest {
   let url: TransferURL
   let headers: [HeaderField]
   let settings: TransferSettings
+  /// The URL of the proxy; nil for none.
+  let proxy: String?
   /// The host that is connected to: the proxy's, if there is one.
   let target: TransferURL
   var addresses: [IPAddress] = []
@@ -135,14 +141,19 @@ final class ExchangeRequest {
   var decodes = true
   var avoidsKeptConnections = false
   var resuming: [HeaderField] = []
+  /// Slows the body down.
+  var throttle: Throttle?
   /// How the request is signed, if its URL is that of an object in a bucket.
   var signature: SignedRequest?
 
-  init(url: TransferURL, headers: [HeaderField], settings: TransferSettings) throws(TransferFailure) {
+  init(
+    url: TransferURL, headers: [HeaderField], settings: TransferSettings, proxy: String? = nil
+  ) throws(TransferFailure) {
     self.url = url
     self.headers = headers
     self.settings = settings
-    target = if let proxy = settings.proxy { try TransferURL(proxy) } else { url }
+    self.proxy = proxy
+    target = if let proxy { try TransferURL(proxy: proxy) } else { url }
     connectTimeout = settings.connectTimeout
   }
 

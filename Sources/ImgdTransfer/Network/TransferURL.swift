@@ -36,6 +36,12 @@ struct TransferURL: Equatable, Sendable {
     try self.init(text, from: nil, flags: kept ? CURLU_PATH_AS_IS : 0)
   }
 
+  /// Reads where a proxy is, from its own URL.
+  init(proxy: String) throws(TransferFailure) {
+    let socks = "socks5h://"
+    try self.init(proxy.hasPrefix(socks) ? "http://" + proxy.dropFirst(socks.utf8.count) : proxy)
+  }
+
   /// The target of a redirect; a user or password in it is dropped.
   func following(_ location: String) throws(TransferFailure) -> TransferURL { try TransferURL(location, from: self) }
 

@@ -50,7 +50,9 @@ struct ReloadTests {
     Private=allow
     Allow=10.0.0.0/8
     Deny=192.0.2.0/24
-    Proxy=http://127.0.0.1:9
+    Proxy=socks5h://127.0.0.1:9
+    NoProxy=*.example.org
+    Offline=off
     CAFile=/etc/ssl/other.crt
     [Decode]
     Workers=3

@@ -80,6 +80,7 @@ struct DaemonFormatTests {
   @Test(arguments: [
     ("none", nil), ("http://proxy:3128", "http://proxy:3128"),
     ("http://10.0.0.1:80", "http://10.0.0.1:80"), ("http://[::1]:8080", "http://[::1]:8080"),
+    ("socks5h://127.0.0.1:1080", "socks5h://127.0.0.1:1080"),
   ])
   func `a proxy is a host and a port`(text: String, proxy: String?) throws {
     #expect(try read(ValueFormat<String?>.proxy, text).get() == proxy)
@@ -89,10 +90,10 @@ struct DaemonFormatTests {
   @Test(arguments: [
     "proxy:3128", "http://proxy", "http://:80", "http://proxy:", "http://proxy:0",
     "http://proxy:65536", "https://proxy:1", "http://user@proxy:80", "http://proxy:80/", "http://",
-    "http:", "http://[::1:80", "http://[]:80", "http://pro xy:80", "None",
+    "http:", "socks5://proxy:1080", "socks5h://proxy", "http://[::1:80", "http://[]:80", "http://pro xy:80", "None",
   ])
   func `a text that is not a proxy is refused`(text: String) {
-    #expect(complaint(.proxy, text) == "is not a proxy: write none, or http://host:port")
+    #expect(complaint(.proxy, text) == "is not a proxy: write none, http://host:port or socks5h://host:port")
   }
 
   @Test func `header values are printable ASCII`() throws {

@@ -12,7 +12,6 @@ struct TransferSettingsTests {
     configuration.downloads.idleTimeout = .seconds(3)
     configuration.downloads.retries = 7
     configuration.downloads.maxActive = 40
-    configuration.network.proxy = "http://127.0.0.1:9"
     configuration.network.caFile = "/etc/ssl/other.crt"
     configuration.network.privateAddresses = .deny
     configuration.network.allow = ["10.0.0.0/8"]
@@ -22,7 +21,6 @@ struct TransferSettingsTests {
     #expect(settings.idleTimeout == .seconds(3))
     #expect(settings.retries == 7)
     #expect(settings.maxConnections == 80)
-    #expect(settings.proxy == "http://127.0.0.1:9")
     #expect(settings.caFile == "/etc/ssl/other.crt")
     #expect(
       settings.addressRule

@@ -27,8 +27,18 @@ struct PacedHostTests {
   @Test func `other limits hold at once`() {
     let scheduler = scheduler(HostLimits(places: 2))
     #expect(scheduler.startable(at: at(0)).count == 2)
-    scheduler.limitHosts { _ in HostLimits(places: 5) }
+    scheduler.limitHosts(at: at(0)) { _ in HostLimits(places: 5) }
     #expect(scheduler.startable(at: at(0)).count == 3)
+  }
+
+  @Test func `a pace that is lifted holds nobody back any more`() {
+    let scheduler = scheduler(HostLimits(places: 100, pace: .init(interval: .seconds(60), burst: 1)))
+    #expect(scheduler.startable(at: at(0)) == [1])
+    scheduler.limitHosts(at: at(1)) { _ in HostLimits(places: 100, pace: .init(interval: .seconds(1), burst: 1)) }
+    #expect(scheduler.nextRelease == at(60_000))
+    scheduler.limitHosts(at: at(1)) { _ in HostLimits(places: 3) }
+    #expect(scheduler.startable(at: at(1)) == [2, 3])
+    #expect(scheduler.nextRelease == nil)
   }
 
   @Test func `one begins after each interval, and others wait for nobody`() {

@@ -79,6 +79,18 @@ package final class SocketRelay: Sendable {
     }
   }
 
+  /// Passes on what two sockets receive, until both directions have ended.
+  static func join(_ one: CInt, _ other: CInt) {
+    var room = [UInt8](repeating: 0, count: 65_536)
+    var open = [one, other].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+    while poll(&open, 2, -1) > 0 {
+      for (index, to) in [other, one].enumerated() where open[index].revents != 0 {
+        let count = recv(open[index].fd, &room, room.count, 0)
+        guard count > 0, OriginSocket.send(Array(room[..<count]), to: to) else { return }
+      }
+    }
+  }
+
   private static func pass(_ from: CInt, _ to: CInt) {
     var room = [UInt8](repeating: 0, count: 65_536)
     while case let count = recv(from, &room, room.count, 0), count > 0 {

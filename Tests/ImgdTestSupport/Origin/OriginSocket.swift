@@ -30,16 +30,30 @@ enum OriginSocket {
 
   static func connectWithoutWaiting(_ port: Int) -> CInt {
     let client = socket(AF_INET, CInt(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0)
+    connect(client, to: port)
+    return client
+  }
+
+  /// A connection to a port of this machine; nil where nobody listens.
+  static func connect(_ port: Int) -> CInt? {
+    let client = socket(AF_INET, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    guard connect(client, to: port) == 0 else {
+      close(client)
+      return nil
+    }
+    return client
+  }
+
+  @discardableResult private static func connect(_ client: CInt, to port: Int) -> CInt {
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
     address.sin_port = UInt16(port).bigEndian
-    _ = withUnsafePointer(to: &address) {
+    return withUnsafePointer(to: &address) {
       $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        connect(client, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+        Glibc.connect(client, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
       }
     }
-    return client
   }
 
   private static func bindIPv6(_ listener: CInt) -> CInt {

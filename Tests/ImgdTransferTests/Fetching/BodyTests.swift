@@ -118,10 +118,7 @@ struct BodyTests {
     let proxy = try OriginServer()
     proxy.plan("http://example.invalid/a", .body(sample(7)))
     let bench = try TransferBench(
-      .with {
-        $0.proxy = proxy.url("")
-        $0.addressRule = AddressRule(mode: .deny)
-      })
+      .with { $0.addressRule = AddressRule(mode: .deny) }, proxy: proxy.url(""))
     #expect(try bench.fetch("http://example.invalid/a").bytes == sample(7))
     #expect(try bench.failure(origin.url("/a")).kind == .blockedAddress)
   }

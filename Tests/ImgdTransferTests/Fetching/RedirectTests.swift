@@ -136,18 +136,14 @@ struct AddressTests {
   @Test func `a name that a proxy resolves counts as public`() throws {
     let proxy = try OriginServer()
     proxy.plan("http://shop.example/a", .redirect(to: "/b"))
-    let bench = try TransferBench(.with { $0.proxy = proxy.url("") })
+    let bench = try TransferBench(proxy: proxy.url(""))
     #expect(try bench.redirect("http://shop.example/a").isFromPublicAddress)
   }
 
   @Test(arguments: ["http://127.0.0.1/a", "http://[::1]/a"])
   func `an address in a URL is checked before a proxy is asked`(url: String) throws {
     let proxy = try OriginServer()
-    let bench = try TransferBench(
-      .with {
-        $0.proxy = proxy.url("")
-        $0.addressRule = AddressRule(mode: .deny)
-      })
+    let bench = try TransferBench(denying(mode: .deny), proxy: proxy.url(""))
     let failure = try bench.failure(url)
     #expect(failure.kind == .blockedAddress)
     #expect(proxy.connections == 0)

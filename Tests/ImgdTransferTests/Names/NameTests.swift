@@ -127,11 +127,37 @@ struct NameTests {
   @Test func `the name of a proxy is looked up, and that of the origin is not`() throws {
     let names = self.names
     let proxy = "http://proxy.test:\(origin.port)"
-    let bench = try TransferBench(.with { $0.proxy = proxy }, lookUp: { names.lookUp($0) })
+    let bench = try TransferBench(proxy: proxy, lookUp: { names.lookUp($0) })
     names.plan("proxy.test", loopback)
     origin.plan("http://a.test/x", .body(sample(4)))
     #expect(try bench.fetch("http://a.test/x").bytes == sample(4))
     #expect(names.asked == ["proxy.test"])
+  }
+
+  @Test func `a proxy of SOCKS gets the name of the origin, which nobody else looks up`() throws {
+    let names = self.names
+    let proxy = try SocksProxy()
+    let bench = try TransferBench(
+      .with { $0.addressRule = AddressRule(mode: .deny) }, proxy: proxy.url, lookUp: { names.lookUp($0) })
+    #expect(try bench.fetch(url("a.test")).bytes == sample(9))
+    #expect(try bench.fetch(url("a.test")).bytes == sample(9))
+    #expect(proxy.targets == ["a.test:\(origin.port)"])
+    #expect(names.asked == [])
+  }
+
+  @Test func `a handle that has served one proxy serves another, and none`() throws {
+    let names = self.names
+    names.plan("a.test", loopback)
+    let first = try SocksProxy()
+    let second = try SocksProxy()
+    for proxy in [first.url, second.url, nil, first.url] {
+      let serial = bench.begin(url("a.test"), proxy: proxy)
+      guard case .received = try bench.outcome(of: serial) else { throw TestFailure("not received") }
+    }
+    #expect(first.targets.count == 1)
+    #expect(second.targets.count == 1)
+    #expect(origin.connections == 3)
+    #expect(names.asked == ["a.test"])
   }
 
   @Test func `the system knows names and tells of those that it does not know`() {

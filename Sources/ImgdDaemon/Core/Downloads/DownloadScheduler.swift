@@ -6,6 +6,7 @@
 // It is a table and nothing else: it starts nothing, and gets the time from its caller.
 
 import ImgdSystem
+import ImgdTransfer
 import ImgdWire
 
 final class DownloadScheduler {
@@ -62,7 +63,7 @@ final class DownloadScheduler {
   ) {
     precondition(downloads[serial] == nil, "a transfer's serial number is used once")
     let download = Download(host: gate.host(named: name))
-    gate.limit(download.host, to: limits)
+    gate.limit(download.host, to: limits, at: now)
     downloads[serial] = download
     queuedCount += 1
     download.host.queued += 1
@@ -99,9 +100,12 @@ final class DownloadScheduler {
   }
 
   /// Has the limits of each host be those of its downloads, by their serials.
-  func limitHosts(_ limits: (UInt64) -> HostLimits) {
-    for (serial, download) in downloads { gate.limit(download.host, to: limits(serial)) }
+  func limitHosts(at now: Instant, _ limits: (UInt64) -> HostLimits) {
+    for (serial, download) in downloads { gate.limit(download.host, to: limits(serial), at: now) }
   }
+
+  /// What slows down a download's host.
+  func throttle(of serial: UInt64) -> Throttle? { downloads[serial]?.host.throttle }
 
   /// Forgets a download, whether it waits or runs; its place is free at once.
   func remove(_ serial: UInt64) {

@@ -23,6 +23,7 @@ final class Downloader {
   private let transfers: any Transfers
   private let purges: PurgeList
   private let origins: OriginRules
+  private var proxies: ProxyRules
   private let loop: EventLoop
   private var scheduler: DownloadScheduler
   private var orphans: Orphans
@@ -44,20 +45,16 @@ final class Downloader {
     self.origins = origins
     self.loop = loop
     scheduler = DownloadScheduler(settings: Self.schedule(settings.downloads))
-    scheduler.gate.reach.proxyHost = Self.proxyHost(settings.network)
+    proxies = ProxyRules(settings.network, origins: origins)
     orphans = settings.downloads.orphans
   }
 
   /// Takes new settings, and those of the rules, which have been applied before.
   func apply(_ settings: Configuration) {
-    scheduler.gate.reach.proxyHost = Self.proxyHost(settings.network)
+    proxies = ProxyRules(settings.network, origins: origins)
     scheduler.apply(Self.schedule(settings.downloads))
     orphans = settings.downloads.orphans
-    scheduler.limitHosts { serial in downloads[serial].map { limits(of: $0.url) } ?? HostLimits() }
-  }
-
-  private static func proxyHost(_ settings: Configuration.Network) -> String? {
-    settings.proxy.flatMap { try? CanonicalURL.parse($0).host }
+    scheduler.limitHosts(at: loop.now) { serial in downloads[serial].map { limits(of: $0.url) } ?? HostLimits() }
   }
 
   private static func schedule(_ settings: Configuration.Downloads) -> DownloadScheduler.Settings {
@@ -117,9 +114,11 @@ final class Downloader {
   }
 
   private func limits(of url: CanonicalURL) -> HostLimits {
-    guard let origin = origins[url] else { return HostLimits() }
+    guard !origins.isEmpty || proxies.hasUsual else { return HostLimits() }
+    let origin = origins[url]
     return HostLimits(
-      places: origin.maxActive, pace: origin.rate.map { HostLimits.Pace(interval: $0.interval, burst: $0.burst) })
+      places: origin?.maxActive, pace: origin?.rate.map { HostLimits.Pace(interval: $0.interval, burst: $0.burst) },
+      bandwidth: origin?.bandwidth, contact: proxies.contact(for: url))
   }
 
   private func widen(_ download: MergedDownload, to wanted: PictureWish.Allowance) {
@@ -202,7 +201,8 @@ final class Downloader {
     let order = TransferOrder(
       serial: download.serial, url: url.text, headers: headers + ownFields(for: url, beside: headers),
       maxBytes: download.allowance.bytes, deadline: download.allowance.time, keepsPartial: download.isForKeeping,
-      uid: download.uid, isAfterPublic: download.mergeKey.isAfterPublic)
+      uid: download.uid, isAfterPublic: download.mergeKey.isAfterPublic, proxy: proxies.proxy(for: url),
+      throttle: fallback == nil ? scheduler.throttle(of: download.serial) : nil)
     download.transferPhase = order.phase
     transfers.begin(order)
   }
@@ -334,7 +334,7 @@ final class Downloader {
   var reach: Reach { scheduler.gate.reach }
 
   /// Whether a route leads to the host of a URL.
-  func reaches(_ url: CanonicalURL) -> Bool { reach.includes(url.host) }
+  func reaches(_ url: CanonicalURL) -> Bool { reach.includes(proxies.contact(for: url)) }
 
   /// Takes in that the last route has gone, or that there is one again; false where that was known. The hosts have to be
   /// reviewed then.

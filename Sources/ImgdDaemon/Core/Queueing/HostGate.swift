@@ -10,6 +10,7 @@
 // of claims, connections and hosts; a search for somebody who may have a place also has to skip those that hold some.
 
 import ImgdSystem
+import ImgdTransfer
 import ImgdWire
 
 final class HostGate {
@@ -123,10 +124,13 @@ final class HostGate {
   // MARK: Hosts with limits of their own
 
   /// Has other limits hold for a host.
-  func limit(_ host: HostQueue, to limits: HostLimits) {
+  func limit(_ host: HostQueue, to limits: HostLimits, at now: Instant) {
     guard host.limits != limits else { return }
     host.limits = limits
-    refreshOffers(of: host)
+    host.throttle?.limit(to: limits.bandwidth)
+    if let bandwidth = limits.bandwidth { host.throttle = host.throttle ?? Throttle(bytesPerSecond: bandwidth) }
+    paced.set(host, key: host.review(at: now)?.nanoseconds)
+    review(host)
   }
 
   private func releasePaced(at now: Instant) {
@@ -181,7 +185,7 @@ final class HostGate {
   }
 
   private func review(_ host: HostQueue) {
-    host.isWithheld = !reach.includes(host.name)
+    host.isWithheld = !reach.includes(host.limits.contact ?? host.name)
     refreshOffers(of: host)
   }
 
@@ -227,7 +231,9 @@ final class HostQueue: HeapMember {
   /// Whether it answers again after that time is still to be seen: until then, one at a time.
   var isOnProbation = false
   /// What the operator allows here.
-  var limits = HostLimits()
+  fileprivate(set) var limits = HostLimits()
+  /// Slows down what comes from here.
+  fileprivate(set) var throttle: Throttle?
   /// By its pace, the time from which on nothing is owed for what has begun; nil where nothing is.
   private var due: Instant?
   /// Whether the next one has to wait for that.

@@ -3,8 +3,6 @@ struct Reach {
   private(set) var isOffline = false
   /// How often the last route has gone.
   private(set) var outages = 0
-  /// The host of the proxy through which all others are reached; nil without one.
-  var proxyHost: String?
 
   /// Notes that the last route has gone, or that there is one again; false where that was known.
   mutating func change(isOffline: Bool) -> Bool {
@@ -14,8 +12,8 @@ struct Reach {
     return true
   }
 
-  /// Whether a host can be reached, by its name as URLs have it.
-  func includes(_ host: @autoclosure () -> String) -> Bool { !isOffline || Self.isNear(proxyHost ?? host()) }
+  /// Whether a connection to a host can be made, by its name as URLs have it.
+  func includes(_ host: @autoclosure () -> String) -> Bool { !isOffline || Self.isNear(host()) }
 
   /// Whether a host is this machine, or on one of its links, whatever its routes are.
   private static func isNear(_ host: String) -> Bool {

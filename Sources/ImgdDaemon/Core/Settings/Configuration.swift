@@ -92,6 +92,8 @@ package struct Configuration: Sendable, Equatable {
     package var allow: [String] = []
     package var deny: [String] = []
     package var proxy: String?
+    /// The origins that are asked without it.
+    package var noProxy: [OriginPattern] = []
     package var offline = OfflineChoice.auto
     package var caFile = "/etc/ssl/certs/ca-certificates.crt"
 
@@ -129,6 +131,10 @@ package struct Configuration: Sendable, Equatable {
     package var maxActive: Int?
     /// How often a download begins at one host.
     package var rate: DownloadRate?
+    /// How many bytes a second come from one host.
+    package var bandwidth: Int?
+    /// The proxy that leads there, or none; nil for that of the network.
+    package var proxy: String??
     /// How long a picture is fresh at least, whatever its origin says.
     package var minFresh: Duration?
     /// Where a picture is fetched if the origin cannot be reached.

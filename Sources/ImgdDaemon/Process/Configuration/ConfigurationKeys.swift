@@ -134,7 +134,11 @@ extension Configuration: ProgramConfiguration {
       "Private networks to which the daemon may connect whatever Private is."),
     Key(.network, "Deny", \.network.deny, .networks, "Networks to which the daemon never connects."),
     Key(
-      .network, "Proxy", \.network.proxy, .proxy, "The proxy for all downloads: none, or http://host:port."),
+      .network, "Proxy", \.network.proxy, .proxy,
+      "The proxy for all downloads: none, http://host:port or socks5h://host:port."),
+    Key(
+      .network, "NoProxy", \.network.noProxy, .originPatterns,
+      "The origins that are asked without it: hosts, or *.host for those below one."),
     Key(
       .network, "Offline", \.network.offline, .word,
       "Whether fetches wait, and stale pictures are shown, while no route leads out: auto or off."),

@@ -54,7 +54,6 @@ extension TransferSettings {
     retries = downloads.retries
     let types = downloads.acceptTypes.map { "image/\($0 == .svg ? "svg+xml" : $0.rawValue)," }.joined()
     ownFields = OwnFields(userAgent: downloads.userAgent, accept: types + "*/*;q=0.1")
-    proxy = configuration.network.proxy
     caFile = configuration.network.caFile
     addressRule = AddressRule(configuration.network)
     maxConnections = max(2 * downloads.maxActive, 16)

@@ -100,11 +100,13 @@ extension ValueFormat where Value == [String] {
 }
 
 extension ValueFormat where Value == String? {
-  /// `none`, or a proxy as `http://host:port`.
+  /// `none`, or a proxy as `http://host:port` or `socks5h://host:port`.
   static var proxy: Self {
     Self { text throws(WrongValue) in
       if text == "none" { return nil }
-      guard isProxy(text) else { throw WrongValue("is not a proxy: write none, or http://host:port") }
+      guard isProxy(text) else {
+        throw WrongValue("is not a proxy: write none, http://host:port or socks5h://host:port")
+      }
       return text
     } text: {
       $0 ?? "none"
@@ -130,8 +132,9 @@ private func isNetwork(_ text: String) -> Bool {
 }
 
 private func isProxy(_ text: String) -> Bool {
-  let scheme = "http://"
-  guard text.hasPrefix(scheme), let colon = text.utf8.lastIndex(of: UInt8(ascii: ":")) else { return false }
+  guard let scheme = ["http://", "socks5h://"].first(where: { text.hasPrefix($0) }),
+    let colon = text.utf8.lastIndex(of: UInt8(ascii: ":"))
+  else { return false }
   let start = text.utf8.index(text.startIndex, offsetBy: scheme.utf8.count)
   guard start < colon, let port = decimalNumber(text.utf8[text.utf8.index(after: colon)...]),
     (1...65_535).contains(port)

@@ -22,6 +22,12 @@ extension Configuration {
     ConfigurationKey(
       .origin, "Rate", \.rate, .optional(.downloadRate), "How often a download begins at each host, such as 20/s."),
     ConfigurationKey(
+      .origin, "Bandwidth", \.bandwidth, .optional(.size(1_024...1 << 40)),
+      "How many bytes a second come from each host, all its downloads together, such as 5M."),
+    ConfigurationKey(
+      .origin, "Proxy", \.proxy, .optional(.proxy),
+      "The proxy for these origins: none, http://host:port or socks5h://host:port."),
+    ConfigurationKey(
       .origin, "MinFresh", \.minFresh, .optional(.duration(.seconds(1)...(.seconds(10 * 365 * 86_400)))),
       "How long a picture is fresh at least, whatever its origin says about that."),
     ConfigurationKey(
@@ -107,6 +113,21 @@ extension ValueFormat where Value == QueryRule {
       return QueryRule(kind, names)
     } text: {
       ([$0.kind.rawValue] + $0.names).joined(separator: " ")
+    }
+  }
+}
+
+extension ValueFormat where Value == [OriginPattern] {
+  /// Patterns of origins, as sections have them, separated by blanks or commas.
+  static var originPatterns: Self {
+    Self { text throws(WrongValue) in
+      try items(of: text).map { word throws(WrongValue) in
+        do throws(WrongValue) { return try OriginPattern(word) } catch {
+          throw WrongValue("contains '\(shown(word))', which \(error.complaint)")
+        }
+      }
+    } text: {
+      $0.map(\.text).joined(separator: " ")
     }
   }
 }

@@ -1,0 +1,33 @@
+import ImgdCache
+
+/// How each origin is reached: directly, or through a proxy.
+struct ProxyRules {
+  private let origins: OriginRules
+  /// The proxy of the network, and the origins that it is not for.
+  private let usual: String?
+  private let exceptions: OriginRules
+
+  init(_ network: Configuration.Network, origins: OriginRules) {
+    self.origins = origins
+    usual = network.proxy
+    var direct = Configuration.Origin()
+    direct.proxy = .some(nil)
+    exceptions = OriginRules(Dictionary(network.noProxy.map { ($0, direct) }) { first, _ in first })
+  }
+
+  /// Whether there is a proxy for origins that no section is about.
+  var hasUsual: Bool { usual != nil }
+
+  /// The URL of the proxy for a URL; nil for none.
+  func proxy(for url: CanonicalURL) -> String? {
+    if let chosen = origins[url]?.proxy { return chosen }
+    return usual == nil || exceptions[url] != nil ? nil : usual
+  }
+
+  /// The host to which a connection is made for a URL: its own, or that of a proxy.
+  func contact(for url: CanonicalURL) -> String {
+    guard let proxy = proxy(for: url), let slashes = proxy.firstRange(of: "//"), let colon = proxy.lastIndex(of: ":")
+    else { return url.host }
+    return String(proxy[slashes.upperBound..<colon])
+  }
+}
