@@ -1,4 +1,5 @@
 import Glibc
+internal import ImgdText
 internal import ImgdWire
 
 /// The URL of a picture at its origin, in the form in which the daemon is asked for it.
@@ -30,7 +31,7 @@ package struct SourceURL: Equatable, Sendable {
       case 0..<0x20, 0x7f: throw wrong("the URL must not have control characters, and has byte \(byte)")
       case UInt8(ascii: "#"):
         throw wrong("the URL has a fragment, which no origin is sent: leave out \"#\", or write %23 in the URL")
-      case UInt8(ascii: "%") where PercentEncoding.isEscape(decoded, at: place): bytes.append(byte)
+      case UInt8(ascii: "%") where PercentEncoding.beginsWithEscape(decoded[place...]): bytes.append(byte)
       case 0x80...: PercentEncoding.append(byte, to: &bytes)
       case _ where impossible.contains(byte): PercentEncoding.append(byte, to: &bytes)
       default: bytes.append(byte)
