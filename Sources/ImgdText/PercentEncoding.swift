@@ -10,18 +10,34 @@ package enum PercentEncoding {
       if isUnreserved(byte) || kept && byte == UInt8(ascii: "/") {
         spelling.append(byte)
       } else {
-        spelling += [UInt8(ascii: "%"), digit(byte >> 4), digit(byte & 15)]
+        append(byte, to: &spelling)
       }
     }
     return String(decoding: spelling, as: UTF8.self)
   }
+
+  /// The bytes that a text stands for: `%41` is `A`. What only looks like an escape stays as it is.
+  package static func decoded<Bytes: Collection<UInt8>>(_ text: Bytes) -> [UInt8] where Bytes.SubSequence == Bytes {
+    var decoded: [UInt8] = []
+    var rest = text
+    while let byte = popByte(&rest) { decoded.append(byte) }
+    return decoded
+  }
+
+  /// Appends the escape of a byte.
+  package static func append(_ byte: UInt8, to bytes: inout [UInt8]) {
+    bytes += [UInt8(ascii: "%"), digit(byte >> 4), digit(byte & 15)]
+  }
+
+  /// Whether a text begins with an escape.
+  package static func beginsWithEscape(_ text: some Collection<UInt8>) -> Bool { escaped(text) != nil }
 
   /// The offset of the first percent sign that begins no escape; nil where there is none.
   package static func firstBareSign(in text: some StringProtocol) -> Int? {
     var rest = Substring(text).utf8
     var offset = 0
     while let byte = rest.first {
-      let isEscape = escaped(rest) != nil
+      let isEscape = beginsWithEscape(rest)
       if byte == UInt8(ascii: "%"), !isEscape { return offset }
       rest = rest.dropFirst(isEscape ? 3 : 1)
       offset += isEscape ? 3 : 1
@@ -29,7 +45,8 @@ package enum PercentEncoding {
     return nil
   }
 
-  private static func popByte(_ rest: inout Substring.UTF8View) -> UInt8? {
+  private static func popByte<Bytes: Collection<UInt8>>(_ rest: inout Bytes) -> UInt8?
+  where Bytes.SubSequence == Bytes {
     guard let byte = rest.first else { return nil }
     let escaped = escaped(rest)
     rest = rest.dropFirst(escaped == nil ? 1 : 3)
@@ -37,7 +54,7 @@ package enum PercentEncoding {
   }
 
   /// The byte that an escape at the beginning stands for.
-  private static func escaped(_ text: Substring.UTF8View) -> UInt8? {
+  private static func escaped(_ text: some Collection<UInt8>) -> UInt8? {
     guard text.first == UInt8(ascii: "%") else { return nil }
     let digits = text.dropFirst().prefix(2).compactMap(value)
     return digits.count == 2 ? digits[0] << 4 | digits[1] : nil

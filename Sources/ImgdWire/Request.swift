@@ -1,3 +1,5 @@
+internal import ImgdText
+
 /// A request of a client, one case for each command.
 package enum Request: Equatable, Sendable {
   case fetch(FetchRequest)
@@ -211,11 +213,12 @@ extension PurgeRequest {
   package static func problem(ofPrefix prefix: String) -> String? {
     let bytes = Array(prefix.utf8)
     let shown = Excerpt.of(prefix)
-    let schemes = ["http://", "https://"]
+    let schemes = ["http://", "https://", "\(ObjectURL.scheme)://"]
     if schemes.contains(where: { $0.utf8.starts(with: bytes) }) { return nil }
     guard let scheme = schemes.first(where: { bytes.starts(with: $0.utf8) }) else {
-      return "\(shown) is the beginning of no URL here: those begin with http:// or https://, " + "in lower case"
+      return "\(shown) is the beginning of no URL here: those begin with http://, https:// or s3://, in lower case"
     }
+    guard scheme != schemes.last else { return problem(ofObject: prefix, after: scheme, shown) }
     let rest = bytes[scheme.utf8.count...]
     let host = rest.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
     if host.contains(UInt8(ascii: "*")) {
@@ -234,6 +237,23 @@ extension PurgeRequest {
       return "\(shown) has the port that \(scheme) has by itself: URLs here leave it out"
     }
     return problem(ofPath: rest[host.endIndex...], shown)
+  }
+
+  /// Why no object's URL in its one spelling begins with this; nil if one can.
+  private static func problem(ofObject prefix: String, after scheme: String, _ shown: String) -> String? {
+    let rest = prefix.utf8.dropFirst(scheme.utf8.count)
+    guard rest.contains(UInt8(ascii: "/")) else {
+      let isBucket = rest.allSatisfy { lowerCase($0) == $0 && isHostByte($0) && $0 != UInt8(ascii: "_") }
+      return isBucket ? nil : "\(shown) has characters that no bucket has: write it in lower case, as a URL has it"
+    }
+    // The last escape may be incomplete.
+    let end = rest.suffix(2)
+    let cut = end.last == UInt8(ascii: "%") ? 1 : end.first == UInt8(ascii: "%") ? 2 : 0
+    let whole = String(Substring(prefix.utf8.dropLast(cut))) + "x"
+    do throws(ObjectURLProblem) {
+      if try ObjectURL(whole).text == whole { return nil }
+    } catch { return "\(shown) begins no URL here: \(error.reason)" }
+    return "\(shown) has characters that URLs of buckets have as %20 and the like: write it as entries shows it"
   }
 
   /// Why no URL in its canonical form has this path after its host; nil if one can.

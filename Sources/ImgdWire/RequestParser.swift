@@ -54,7 +54,7 @@ package enum RequestParser {
     guard let letter = word.first, (letter | 0x20) &- UInt8(ascii: "a") < 26 else { return nil }
     let first = String(decoding: word, as: UTF8.self).lowercased()
     var meant = Request.Command.fetch
-    if !first.hasPrefix("http://"), !first.hasPrefix("https://") {
+    if !["http://", "https://", "s3://"].contains(where: first.hasPrefix) {
       let nearest = nearestName(to: first, among: Request.Command.allCases.map { $0.rawValue })
       meant = nearest.flatMap(Request.Command.init(rawValue:)) ?? .hello
     }

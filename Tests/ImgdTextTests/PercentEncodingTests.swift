@@ -24,6 +24,14 @@ struct PercentEncodingTests {
     #expect(PercentEncoding.firstBareSign(in: text) == offset)
   }
 
+  @Test(arguments: [
+    ("", ""), ("a%20b", "a b"), ("%41%7e+", "A~+"), ("%", "%"), ("%4", "%4"), ("%%41", "%A"), ("%zz%c3%A9", "%zzé"),
+  ])
+  func `escapes are undone, and what only looks like one stays`(text: String, decoded: String) {
+    #expect(PercentEncoding.decoded(text.utf8[...]) == Array(decoded.utf8))
+    #expect(PercentEncoding.decoded(Array(text.utf8)[...]) == Array(decoded.utf8))
+  }
+
   @Test func `every byte has a spelling that stands for it`() {
     for byte in UInt8.min...UInt8.max {
       let escape = "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)

@@ -40,6 +40,8 @@ struct PurgeNameTests {
     "https://example.org/A*b?c=*&d=@", "http://h?*", "http://exa", "http://h:8080/",
     "https://h:80/",
     "http://h/a/..", "http://h/a?b=/../", "http://h/a%20b", "https://h:443",
+    "s", "s3:/", "s3://", "s3://p", "s3://my.pics-2", "s3://pics/", "s3://pics//../.", "s3://pics/a%", "s3://pics/a%2",
+    "s3://pics/a%2B", "s3://pics/%25", "s3://pics/a?", "s3://pics/a?b=c&d=%2F",
   ])
   func `a beginning of URLs is taken`(prefix: String) {
     #expect(PurgeRequest.problem(ofPrefix: prefix) == nil)
@@ -54,6 +56,12 @@ struct PurgeNameTests {
     ("http://h:80?a", "has the port that http:// has by itself"),
     ("http://h/a b", "have as %20"), ("http://h/é", "have as %20"),
     ("http://h/a#b", "has a fragment"),
+    ("s3://Pi", "no bucket has"), ("s3://*/", "begins no URL"), ("s3://pi:80", "no bucket has"),
+    ("s3:/pics", "in lower"),
+    ("s3://me@pics", "no bucket has"), ("s3://me@pics/", "begins no URL"), ("s3://p/", "3 to 63"),
+    ("s3://pics/a b", "have as %20"), ("s3://pics/a+", "have as %20"), ("s3://pics/%2b", "have as %20"),
+    ("s3://pics/%41", "have as %20"), ("s3://pics/é", "have as %20"), ("s3://pics/a#", "have as %20"),
+    ("s3://pics/%zz", "begins no URL"), ("s3://pics/a?b=/", "have as %20"), ("s3://pics/a?&", "have as %20"),
     ("http://h/a/../b", "has /./ or /../ in it"), ("http://h/./", "has /./ or /../ in it"),
   ])
   func `what no URL begins with is refused`(prefix: String, words: String) {

@@ -8,6 +8,9 @@
 // bytes, without allocating; it may say no to a text that is canonical after all, never yes to one
 // that is not. The rest goes through libcurl's parser, the same one that fetches: what is looked up
 // here and what is connected to there cannot differ.
+//
+// A bucket's object, `s3://bucket/key`, has one spelling whatever its characters are (`ObjectURL`), and its bucket stands
+// where others have their host.
 
 internal import ImgdText
 
@@ -15,7 +18,7 @@ internal import ImgdText
 package enum URLProblem: Error, Sendable, Equatable {
   /// A sentence that names what is wrong and what would be right.
   case bad(reason: String)
-  /// A well-formed URL whose scheme is neither http nor https.
+  /// A well-formed URL whose scheme is none of those that are fetched.
   case blockedScheme(scheme: String)
 }
 
@@ -42,15 +45,33 @@ package struct CanonicalURL: Hashable, Sendable {
     return bytes[end] == UInt8(ascii: "/") && hasCanonicalPath(bytes, from: end)
   }
 
-  package var isSecure: Bool { Self.isSecure(text.utf8.span) }
+  /// How an origin is asked.
+  package enum Scheme: String, Sendable, CaseIterable {
+    case http, https, s3
 
-  private static func isSecure(_ url: Span<UInt8>) -> Bool { url.count > 4 && url[4] == UInt8(ascii: "s") }
+    /// What comes before the host.
+    package var beginning: String { rawValue + "://" }
+  }
+
+  package var scheme: Scheme { Self.scheme(text.utf8.span) }
+
+  private static func scheme(_ url: Span<UInt8>) -> Scheme {
+    if url[0] == UInt8(ascii: "s") { return .s3 }
+    return url.count > 4 && url[4] == UInt8(ascii: "s") ? .https : .http
+  }
+
+  package var isSecure: Bool { scheme == .https }
 
   /// The place of the host in `text.utf8`, including the brackets of an IPv6 address.
   package var hostRange: Range<Int> { Self.hostRange(in: text.utf8.span) }
 
   static func hostRange(in bytes: Span<UInt8>) -> Range<Int> {
-    let start = isSecure(bytes) ? 8 : 7
+    let start =
+      switch scheme(bytes) {
+      case .http: 7
+      case .https: 8
+      case .s3: 5
+      }
     var end = start
     let isBracketed = bytes[start] == UInt8(ascii: "[")
     while end < bytes.count, bytes[end] != UInt8(ascii: "/") {
@@ -61,7 +82,7 @@ package struct CanonicalURL: Hashable, Sendable {
     return start..<end
   }
 
-  /// The host in lower case, without its port.
+  /// The host in lower case, without its port; for an object its bucket.
   package var host: String {
     let range = hostRange
     let utf8 = text.utf8
@@ -70,7 +91,7 @@ package struct CanonicalURL: Hashable, Sendable {
     return String(text[start..<end])
   }
 
-  /// The port to connect to: the scheme's own when the URL names none.
+  /// The port to connect to: the scheme's own when the URL names none. For an object it means nothing.
   package var port: Int {
     let bytes = text.utf8.span
     var index = hostRange.upperBound
@@ -94,7 +115,7 @@ package struct CanonicalURL: Hashable, Sendable {
 
   /// Whether both have the same scheme, host and port.
   package func hasSameOrigin(as other: CanonicalURL) -> Bool {
-    isSecure == other.isSecure && host == other.host && port == other.port
+    scheme == other.scheme && host == other.host && port == other.port
   }
 
   // `String`'s own equality takes two spellings of one accent as equal. These texts are

@@ -20,8 +20,8 @@ package struct QueryRule: Sendable, Equatable {
     self.kind = kind
     self.names = names
     let isBeginning = { (name: String) in name.utf8.last == UInt8(ascii: "*") }
-    exact = Set(names.filter { !isBeginning($0) }.map { percentDecoded(Array($0.utf8)[...]) })
-    beginnings = names.filter(isBeginning).map { percentDecoded(Array($0.utf8.dropLast())[...]) }
+    exact = Set(names.filter { !isBeginning($0) }.map { PercentEncoding.decoded(Array($0.utf8)[...]) })
+    beginnings = names.filter(isBeginning).map { PercentEncoding.decoded(Array($0.utf8.dropLast())[...]) }
   }
 
   /// The URL of the key of a picture, from one under which it is asked for.
@@ -29,7 +29,7 @@ package struct QueryRule: Sendable, Equatable {
     let bytes = Array(url.text.utf8)
     guard let mark = bytes.firstIndex(of: UInt8(ascii: "?")) else { return url }
     let parameters = bytes[(mark + 1)...].split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false)
-    let kept = parameters.filter { isKept(percentDecoded($0.prefix { $0 != UInt8(ascii: "=") })) }
+    let kept = parameters.filter { isKept(PercentEncoding.decoded($0.prefix { $0 != UInt8(ascii: "=") })) }
     guard kept.count < parameters.count else { return url }
     let query = kept.joined(separator: [UInt8(ascii: "&")])
     let end = kept.isEmpty ? mark : mark + 1

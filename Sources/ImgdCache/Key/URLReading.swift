@@ -17,11 +17,22 @@ struct URLReading {
   func canonical() throws(URLProblem) -> CanonicalURL {
     try checkBytes()
     let scheme = try scheme()
+    guard scheme != CanonicalURL.Scheme.s3.rawValue else { return try object() }
     let authority = try authority(from: scheme.utf8.count + 3)
     let parts = try CurlURL(String(decoding: bytes[..<pathEnd(from: authority)], as: UTF8.self))
     let host = try checked(host: parts.host)
     let port = try port(parts, isSecure: scheme == "https")
     let url = scheme + "://" + host + port + encoded(parts.path) + encoded(query(from: authority))
+    return try accepted(url)
+  }
+
+  private func object() throws(URLProblem) -> CanonicalURL {
+    let object: ObjectURL
+    do throws(ObjectURLProblem) { object = try ObjectURL(text) } catch { throw .bad(reason: error.reason) }
+    return try accepted(object.text)
+  }
+
+  private func accepted(_ url: String) throws(URLProblem) -> CanonicalURL {
     guard url.utf8.count <= CanonicalURL.longest else { throw tooLong(url.utf8.count) }
     return CanonicalURL(canonical: url)
   }
@@ -43,7 +54,7 @@ struct URLReading {
       isLetter(bytes[0])
     else { throw .bad(reason: "'\(shown)' has no scheme: begin with http:// or https://") }
     let scheme = String(decoding: bytes[..<colon], as: UTF8.self).lowercased()
-    guard scheme == "http" || scheme == "https" else { throw .blockedScheme(scheme: String(scheme.prefix(32))) }
+    guard CanonicalURL.Scheme(rawValue: scheme) != nil else { throw .blockedScheme(scheme: String(scheme.prefix(32))) }
     guard bytes[(colon + 1)...].starts(with: "//".utf8) else {
       throw .bad(reason: "'\(shown)' has no // after \(scheme): write \(scheme)://…")
     }

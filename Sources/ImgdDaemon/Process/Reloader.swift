@@ -2,8 +2,8 @@ import Glibc
 import ImgdProgram
 import ImgdSystem
 
-/// Reads the configuration again on a worker thread, because a file may be slow to read, and the files with header
-/// fields as well, whenever they change.
+/// Reads the configuration again on a worker thread, because a file may be slow to read, and the files that
+/// sections `[Origin …]` name as well, whenever they change.
 final class Reloader {
   /// The time between two looks at those files.
   private static let pause = Duration.seconds(2)
@@ -101,14 +101,14 @@ final class Reloader {
     }
   }
 
-  // MARK: Files with header fields
+  // MARK: Files of sections
 
   /// Looks at them from time to time, as long as there are any.
   private func watchFiles() {
     look?.cancel()
-    guard !isStopped, current.origins.values.contains(where: { !$0.headerFile.isEmpty }) else { return }
+    guard !isStopped, current.origins.values.contains(where: { !$0.files.isEmpty }) else { return }
     look = loop.schedule(after: Self.pause) { [unowned self] in
-      worker.submit({ [origins = current.origins] in $0.headerFiles.changes(since: origins) }) {
+      worker.submit({ [origins = current.origins] in $0.originFiles.changes(since: origins) }) {
         [unowned self] changes in
         guard !isStopped else { return }
         adopt(changes)
@@ -118,15 +118,18 @@ final class Reloader {
   }
 
   /// A file that is wrong changes nothing: what it had before stays in force.
-  private func adopt(_ changes: [HeaderFiles.Change]) {
-    var fresh = current
-    for change in changes where fresh.origins[change.pattern]?.headerFile == change.name {
-      fresh.origins[change.pattern]?.headers = change.headers
-      guard let problem = change.problem else { continue }
+  private func adopt(_ changes: [OriginFiles.Change]) {
+    var hasChanged = false
+    for change in changes {
+      guard var origin = current.origins[change.pattern], change.adopt(&origin) else { continue }
+      current.origins[change.pattern] = origin
+      guard let problem = change.problem else {
+        hasChanged = true
+        continue
+      }
       Log.error(.configuration, "what the file had before stays in force: \(problem)")
     }
-    current = fresh
-    if changes.contains(where: { $0.problem == nil }) { onReload(fresh) }
+    if hasChanged { onReload(current) }
   }
 }
 
@@ -142,7 +145,7 @@ struct ConfigurationSource: Sendable {
     try ConfigurationLoader.load(options, environment: environment, warn: warn)
   }
 
-  var headerFiles: HeaderFiles { HeaderFiles(options, environment: environment) }
+  var originFiles: OriginFiles { OriginFiles(options, environment: environment) }
 
   /// The files that the service has to be able to read with this configuration.
   func files(of configuration: Configuration) -> [ServiceFile] {
@@ -152,8 +155,8 @@ struct ConfigurationSource: Sendable {
     if !fleet.server.isEmpty, !fleet.passwordFile.isEmpty {
       files.append(ServiceFile(fleet.passwordFile, isSecret: true))
     }
-    let headers = configuration.origins.values.map(\.headerFile).filter { $0.hasPrefix("/") }
-    return files + Set(headers).sorted().map { ServiceFile($0, isSecret: true) }
+    let secrets = configuration.origins.values.flatMap(\.files).filter { $0.hasPrefix("/") }
+    return files + Set(secrets).sorted().map { ServiceFile($0, isSecret: true) }
   }
 
   /// The same source for a daemon whose socket is already open.

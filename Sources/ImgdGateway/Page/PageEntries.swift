@@ -155,7 +155,7 @@ final class PictureSearch {
   /// The beginnings of URLs that a person may mean: the scheme is seldom typed, and the case of a host does not matter.
   static func prefixes(_ text: String) -> [String] {
     guard let scheme = text.firstRange(of: "://") else {
-      return ["https://", "http://"].map { $0 + withLowerHost(text[...]) }
+      return ["https://", "http://", "s3://"].map { $0 + withLowerHost(text[...]) }
     }
     return [text[..<scheme.upperBound].lowercased() + withLowerHost(text[scheme.upperBound...])]
   }

@@ -1,5 +1,6 @@
 import ImgdConnection
 package import ImgdSystem
+import ImgdText
 import ImgdWire
 
 /// Answers the requests for the page, and those that the page itself sends.

@@ -127,7 +127,7 @@ struct PathForm {
   private mutating func source(_ text: Substring) throws(GatewayError) -> SourceURL {
     guard !text.isEmpty else { throw Self.noSource() }
     let url = try takeExtension(of: text)
-    guard let decoded = PercentEncoding.decoded(url) else {
+    guard let decoded = PercentEncoding.strictlyDecoded(url) else {
       throw GatewayError(
         400, "bad_url", "the URL behind \"plain/\" has a % without two hexadecimal digits; a % is written %25",
         field: "url")

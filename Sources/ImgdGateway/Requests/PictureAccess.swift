@@ -107,18 +107,22 @@ package struct HostList: Sendable {
   private let takesAll: Bool
   private let names: Set<String>
 
-  /// A name stands for itself and all names below it, and `*` for every host; others are left out.
+  /// A name stands for itself and all names below it, `s3://bucket` for that bucket, and `*` for every host; others are
+  /// left out.
   package init(_ names: [String]) {
     takesAll = names.contains("*")
     self.names = Set(names.compactMap { URLHost(named: $0)?.name })
   }
 
-  /// Whether a word of `Allow=` is `*` or a host without a port.
+  /// Whether a word of `Allow=` is `*`, a host without a port, or a bucket.
   package static func takes(_ name: String) -> Bool { name == "*" || URLHost(named: name) != nil }
 
   /// Whether the list has the host, or a domain above it.
   package func contains(_ host: URLHost) -> Bool {
-    if takesAll || names.contains(host.name) { return true }
+    if names.contains(host.name) { return true }
+    // Credentials of the machine open a bucket, which nobody opens to the web without its name.
+    guard !host.isBucket else { return false }
+    if takesAll { return true }
     guard !host.isAddress else { return false }
     var rest = host.name[...]
     while let parent = rest.cut(at: UInt8(ascii: ".")).rest {

@@ -1,4 +1,5 @@
 import Glibc
+internal import ImgdText
 internal import ImgdWire
 
 /// The URL of a picture at its origin, in the form in which the daemon is asked for it.
@@ -12,7 +13,12 @@ package struct SourceURL: Equatable, Sendable {
     guard text.utf8.count <= WireLimits.url else {
       throw Self.wrong("the URL has \(text.utf8.count) bytes; it takes at most \(WireLimits.url)")
     }
-    try Self.checkScheme(text)
+    if try Self.scheme(of: text) == ObjectURL.scheme {
+      do throws(ObjectURLProblem) { host = URLHost(bucket: try ObjectURL(text).bucket) } catch {
+        throw Self.wrong(error.reason)
+      }
+      return
+    }
     guard let host = URLHost(of: text) else {
       throw Self.wrong(
         "\"\(Excerpt.of(text))\" has no host that can be checked; it takes letters, digits, -, _ and ., or an"
@@ -30,7 +36,7 @@ package struct SourceURL: Equatable, Sendable {
       case 0..<0x20, 0x7f: throw wrong("the URL must not have control characters, and has byte \(byte)")
       case UInt8(ascii: "#"):
         throw wrong("the URL has a fragment, which no origin is sent: leave out \"#\", or write %23 in the URL")
-      case UInt8(ascii: "%") where PercentEncoding.isEscape(decoded, at: place): bytes.append(byte)
+      case UInt8(ascii: "%") where PercentEncoding.beginsWithEscape(decoded[place...]): bytes.append(byte)
       case 0x80...: PercentEncoding.append(byte, to: &bytes)
       case _ where impossible.contains(byte): PercentEncoding.append(byte, to: &bytes)
       default: bytes.append(byte)
@@ -42,28 +48,38 @@ package struct SourceURL: Equatable, Sendable {
   /// The rest of ASCII that no URL may hold, and a `%` without its digits.
   private static let impossible = Array(" \"<>\\^`{|}%".utf8)
 
-  private static func checkScheme(_ text: String) throws(GatewayError) {
+  private static func scheme(of text: String) throws(GatewayError) -> String {
     let (scheme, rest) = text[...].cut(at: UInt8(ascii: ":"))
     guard rest != nil else {
       throw wrong("\"\(Excerpt.of(text))\" has no scheme: a URL begins with http:// or https://")
     }
-    guard scheme.utf8.count <= 5, ["http", "https"].contains(scheme.lowercased()) else {
+    let known = scheme.utf8.count <= 5 ? scheme.lowercased() : ""
+    guard ["http", "https", ObjectURL.scheme].contains(known) else {
       throw GatewayError(
         400, "blocked_scheme",
-        "\"\(Excerpt.of(text))\" does not begin with http:// or https://, and only these are fetched", field: "url")
+        "\"\(Excerpt.of(text))\" does not begin with http://, https:// or s3://, and only these are fetched",
+        field: "url")
     }
+    return known
   }
 
   private static func wrong(_ message: String) -> GatewayError { GatewayError(400, "bad_url", message, field: "url") }
 }
 
-/// The host of an http or https URL.
+/// The host of an http or https URL, or the bucket of an object.
 ///
 /// It decides whether a picture may be fetched, so it must be the host that is connected to. Readers of URLs differ in
 /// user names, backslashes, escapes and other letters: a URL with any of these before its path has no host here.
 package struct URLHost: Hashable, Sendable {
-  /// In lower case and without the dot of the root; an IPv6 address in brackets, in its shortest spelling.
+  /// In lower case and without the dot of the root; an IPv6 address in brackets, in its shortest spelling; `s3://bucket`
+  /// for a bucket.
   package let name: String
+  let isBucket: Bool
+
+  init(bucket: String) {
+    name = "\(ObjectURL.scheme)://\(bucket)"
+    isBucket = true
+  }
 
   package init?(of url: String) {
     let bytes = Array(url.utf8)
@@ -74,10 +90,20 @@ package struct URLHost: Hashable, Sendable {
     self.init(bytes: authority[..<end])
   }
 
-  /// A host alone, without a port.
-  package init?(named name: String) { self.init(bytes: Array(name.utf8)[...]) }
+  /// A host alone, without a port, or a bucket.
+  package init?(named name: String) {
+    let scheme = "\(ObjectURL.scheme)://"
+    guard name.hasPrefix(scheme) else {
+      self.init(bytes: Array(name.utf8)[...])
+      return
+    }
+    let bucket = String(name.dropFirst(scheme.utf8.count))
+    guard BucketName.problem(of: bucket) == nil else { return nil }
+    self.init(bucket: bucket)
+  }
 
   private init?(bytes: ArraySlice<UInt8>) {
+    isBucket = false
     if bytes.first == UInt8(ascii: "["), bytes.last == UInt8(ascii: "]") {
       guard let address = Self.shortest(bytes.dropFirst().dropLast()) else { return nil }
       name = "[\(address)]"

@@ -145,7 +145,8 @@ struct ConfigurationDraft<Program: ProgramConfiguration> {
   private(set) var remarks: [String] = []
   /// The names of sections that were refused.
   private var refused: Set<String> = []
-  /// The place that set a key last, for messages about two keys that contradict each other.
+  /// The place that set a key last, and the first one of a section with a name, for messages about what contradicts
+  /// each other.
   private var origins: [String: String] = [:]
 
   init(defaults: Program) {
@@ -163,7 +164,12 @@ struct ConfigurationDraft<Program: ProgramConfiguration> {
   /// Adds a section with a name, where there is none yet; returns the name in its one form, or nil for a wrong one.
   private mutating func open(_ opening: SectionOpening) -> String? {
     guard let named = Program.named(opening.section) else { return nil }
-    do { return try named.open(opening.name, &configuration) } catch {
+    do {
+      let name = try named.open(opening.name, &configuration)
+      let title = opening.section.title(of: name)
+      if origins[title] == nil { origins[title] = opening.origin }
+      return name
+    } catch {
       let problem = "\(opening.origin): [\(shown(opening.section.title(of: opening.name)))] \(error.complaint)"
       // Each key below a wrong line would be the same mistake once more.
       if refused.insert(opening.name).inserted { problems.append(problem) }

@@ -23,7 +23,8 @@ package protocol ProgramConfiguration: Sendable, Equatable {
   /// Variables that set a key besides the variable with the key's own name, which wins.
   static var shortVariables: [(variable: String, section: ConfigurationSection, key: String)] { get }
 
-  /// Mistakes that lie in several values together; `origin` returns the place that has set a key.
+  /// Mistakes that lie in several values together; `origin` returns the place that has set a key, or that has a section
+  /// with a name.
   func contradictions(origin: (_ key: String) -> String) -> [String]
 }
 

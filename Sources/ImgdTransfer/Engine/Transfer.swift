@@ -119,10 +119,14 @@ final class Transfer {
 
   /// The URL that is requested.
   private func locate() throws(TransferFailure) -> TransferURL {
-    guard let place else { return try table.url(order.url) }
+    guard place != nil || order.url.hasPrefix("\(ObjectURL.scheme)://") else { return try table.url(order.url) }
     let object: ObjectURL
     do throws(ObjectURLProblem) { object = try ObjectURL(order.url) } catch {
       throw TransferFailure(.badURL, error.reason)
+    }
+    guard let place else {
+      let bucket = "\(ObjectURL.scheme)://\(object.bucket)"
+      throw TransferFailure(.badURL, "\(bucket) needs a section [Origin \(bucket)] in the configuration")
     }
     return try place.url(of: object)
   }

@@ -8,32 +8,22 @@ package struct BucketPlace: Sendable, Equatable {
   package let bucket: String
   /// The region that requests are signed for.
   package private(set) var region: String
-  /// Scheme, host and port of a service other than AWS, where the bucket is the first part of paths.
-  private let endpoint: String?
+  /// A service other than AWS, where the bucket is the first part of paths.
+  private let endpoint: BucketEndpoint?
   /// Another of AWS's hosts for the bucket, which it names for as long as the usual one does not know the bucket.
   private var substitute: String?
 
-  /// `endpoint` is like `http://host:9000`; without one the bucket is AWS's.
-  package init(bucket: String, endpoint: String? = nil, region: String = usualRegion) throws(BucketPlaceProblem) {
-    if let problem = BucketName.problem(of: bucket) { throw BucketPlaceProblem(problem) }
-    guard Self.isRegion(region) else {
-      throw BucketPlaceProblem("'\(region)' is not a region: write one like eu-central-1")
-    }
+  /// Without an endpoint the bucket is AWS's.
+  package init(bucket: String, endpoint: BucketEndpoint? = nil, region: String = usualRegion) {
+    precondition(
+      BucketName.problem(of: bucket) == nil && Self.isRegion(region), "names are checked where they are read")
     self.bucket = bucket
+    self.endpoint = endpoint
     self.region = region
-    self.endpoint = if let endpoint { try Self.origin(endpoint) } else { nil }
   }
 
-  private static func origin(_ endpoint: String) throws(BucketPlaceProblem) -> String {
-    guard let url = try? TransferURL(endpoint), url.target == "/" else {
-      throw BucketPlaceProblem(
-        "'\(withoutUserInfo(endpoint))' is not an endpoint: write http://host or https://host, with or without :port")
-    }
-    return (url.isEncrypted ? "https://" : "http://") + url.hostField
-  }
-
-  /// Regions are parts of names of hosts, so nothing else may be in one.
-  private static func isRegion(_ text: some StringProtocol) -> Bool {
+  /// Whether a text may be the name of a region. Those are parts of names of hosts, so nothing else may be in one.
+  package static func isRegion(_ text: some StringProtocol) -> Bool {
     (1...32).contains(text.utf8.count)
       && text.utf8.allSatisfy { $0 &- UInt8(ascii: "a") < 26 || decimalValue($0) != nil || $0 == UInt8(ascii: "-") }
   }
@@ -49,7 +39,10 @@ package struct BucketPlace: Sendable, Equatable {
   /// AWS's certificates are for names with one label in front.
   private var isInPath: Bool { endpoint != nil || bucket.utf8.contains(UInt8(ascii: ".")) }
 
-  private var origin: String { endpoint ?? "https://\(substitute ?? "\(hostPrefix)s3.\(region).\(domain)")" }
+  private var origin: String { endpoint?.text ?? "https://\(host)" }
+
+  /// The host that is connected to.
+  package var host: String { endpoint?.host ?? substitute ?? "\(hostPrefix)s3.\(region).\(domain)" }
 
   private var hostPrefix: String { isInPath ? "" : "\(bucket)." }
 
@@ -97,10 +90,16 @@ package struct BucketPlace: Sendable, Equatable {
   }
 }
 
-/// Why a bucket cannot be where the configuration says.
-package struct BucketPlaceProblem: Error, Equatable {
-  /// A sentence that names the wrong value and what would be right.
-  package let reason: String
+/// A service other than AWS that has buckets, by its scheme, host and port.
+package struct BucketEndpoint: Sendable, Equatable {
+  /// The URL of the service, without a path.
+  package let text: String
+  let host: String
 
-  init(_ reason: String) { self.reason = reason }
+  /// Nil for a text that is no such URL.
+  package init?(_ text: String) {
+    guard let url = try? TransferURL(text), url.target == "/" else { return nil }
+    host = url.host
+    self.text = (url.isEncrypted ? "https://" : "http://") + url.hostField
+  }
 }

@@ -10,6 +10,8 @@ package final class RequestSigner: Sendable {
   }
 
   private let credentials: SigningCredentials
+  /// Where the bucket is looked for first.
+  private let home: BucketPlace
   private let wallSeconds: @Sendable () -> Int64
   private let state: Locked<State>
 
@@ -19,12 +21,18 @@ package final class RequestSigner: Sendable {
     wallSeconds: @escaping @Sendable () -> Int64 = { WallClock.seconds }
   ) {
     self.credentials = credentials
+    home = place
     self.wallSeconds = wallSeconds
     state = Locked(State(place: place))
   }
 
+  /// Whether it is the one for these settings.
+  package func isFor(_ place: BucketPlace, with credentials: SigningCredentials) -> Bool {
+    home == place && self.credentials == credentials
+  }
+
   /// Where the bucket was found last.
-  var place: BucketPlace { state.withLock { $0.place } }
+  package var place: BucketPlace { state.withLock { $0.place } }
 
   /// Remembers where an object was found.
   func keep(_ place: BucketPlace) {

@@ -85,10 +85,47 @@ struct CanonicalURLTests {
     #expect(throws: URLProblem.blockedScheme(scheme: scheme)) { try CanonicalURL.parse(text) }
   }
 
+  @Test(arguments: [
+    ("s3://pics/a", "s3://pics/a"), ("S3://my.pics/a#b", "s3://my.pics/a"),
+    ("s3://pics//a/../%2F.?x=(1)&y", "s3://pics//a/..//.?x=%281%29&y"), ("s3://pics/é+~", "s3://pics/%C3%A9%2B~"),
+  ])
+  func `an object has one spelling`(text: String, canonical: String) throws {
+    let url = try CanonicalURL.parse(text)
+    #expect(url.text == canonical)
+    #expect(try CanonicalURL.parse(canonical) == url)
+  }
+
+  @Test(arguments: [
+    ("s3:pics/a", "no //"), ("s3://pics", "names no object"), ("s3://pics/", "names no object"),
+    ("s3://Pics/a", "lower-case"), ("s3://key:secret@pics/a", "lower-case"), ("s3://pics/100%", "%25"),
+    ("s3://pics/a b", "a space at byte 11"), ("s3://p/a", "3 to 63"),
+  ])
+  func `what names no object is refused with the reason`(text: String, reason: String) {
+    #expect {
+      try CanonicalURL.parse(text)
+    } throws: { problem in
+      guard case .bad(let words) = problem as? URLProblem else { return false }
+      return words.contains(reason) && !words.contains("secret")
+    }
+  }
+
+  @Test func `a bucket stands where others have their host`() throws {
+    let url = try CanonicalURL.parse("s3://my.pics/a/b?c")
+    #expect(url.scheme == .s3)
+    #expect(url.host == "my.pics")
+    #expect(url.pathAndQuery == "/a/b?c")
+    for other in ["http://my.pics/", "https://my.pics/", "s3://other.pics/a"] {
+      #expect(try !url.hasSameOrigin(as: CanonicalURL.parse(other)))
+    }
+    #expect(try url.hasSameOrigin(as: CanonicalURL.parse("s3://my.pics/x")))
+  }
+
   @Test func `a URL has at most eight kibibytes before and after`() throws {
     let fitting = "http://a/" + String(repeating: "x", count: CanonicalURL.longest - 9)
     #expect(try CanonicalURL.parse(fitting).text == fitting)
     #expect(throws: URLProblem.self) { try CanonicalURL.parse(fitting + "x") }
+    let object = "s3://pics/" + String(repeating: "(", count: 3_000)
+    #expect(throws: URLProblem.self) { try CanonicalURL.parse(object) }
     let growing = "http://a/" + String(repeating: "ä", count: 3_000)
     #expect(throws: URLProblem.self) { try CanonicalURL.parse(growing) }
   }
@@ -106,7 +143,8 @@ struct CanonicalURLTests {
 
   @Test func `every cut and every changed byte gives a stable result`() {
     let samples = [
-      "http://user@[::1]:80/a/../b?c#d", "https://Example.org:443/ä?b#c", "http://1.2.3.4:81/.a?",
+      "s3://a.b/c%2Fd?e=f&g#h", "http://user@[::1]:80/a/../b?c#d", "https://Example.org:443/ä?b#c",
+      "http://1.2.3.4:81/.a?",
     ]
     for sample in samples {
       let bytes = Array(sample.utf8)

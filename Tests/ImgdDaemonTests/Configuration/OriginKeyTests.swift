@@ -25,8 +25,11 @@ struct OriginKeyTests {
     } catch { return "\(error)" }
   }
 
-  /// A file that a section names has to be there, and is tested with its own tests.
-  @Test(arguments: Configuration.originKeys.map(\.name).filter { $0 != "HeaderFile" })
+  /// A file that a section names has to be there, and a bucket needs one: `BucketKeyTests`.
+  @Test(
+    arguments: Configuration.originKeys.map(\.name).filter {
+      !["HeaderFile", "CredentialsFile", "Endpoint", "Region"].contains($0)
+    })
   func `every key is read, printed and set back`(key: String) throws {
     let value = try #require(Self.values[key])
     let configuration = try read("Origin example.org.\(key)=\(value)")
@@ -45,7 +48,8 @@ struct OriginKeyTests {
     ("Example.ORG", "example.org"), ("*.example.org", "*.example.org"), ("example.org:8080", "example.org:8080"),
     ("http://example.org", "http://example.org"), ("https://Example.org:443", "https://example.org"),
     ("https://*.example.org:8443", "https://*.example.org:8443"), ("[::1]", "[::1]"), ("[::1]:81", "[::1]:81"),
-    ("example.org:80", "example.org:80"), ("10.0.0.1", "10.0.0.1"),
+    ("example.org:80", "example.org:80"), ("10.0.0.1", "10.0.0.1"), ("s3://pics", "s3://pics"),
+    ("s3://my.pics", "s3://my.pics"),
   ])
   func `a pattern has one form`(text: String, expected: String) throws {
     let pattern = try OriginPattern(text)
@@ -56,6 +60,7 @@ struct OriginKeyTests {
   @Test(arguments: [
     "", "*", "*.", "*example.org", "a.*.org", "example.org/", "ftp://example.org", "https://", "example.org:",
     "example.org:0", "example.org:65536", "a b", "user@example.org", "example.org?x", "::1", "*.*.org", "http://[::1",
+    "s3://", "s3://Pics", "s3://pics/", "s3://*.pics", "s3://pics:80", "s3://10.0.0.1", "S3://pics",
   ])
   func `what is no pattern is refused`(text: String) {
     #expect(throws: WrongValue.self) { _ = try OriginPattern(text) }
@@ -77,7 +82,7 @@ struct OriginKeyTests {
   @Test func `the most exact section applies, alone`() throws {
     let patterns = [
       "example.org", "*.example.org", "*.b.example.org", "https://example.org", "example.org:8080",
-      "http://example.org:8080", "https://*.example.org", "a.b.example.org",
+      "http://example.org:8080", "https://*.example.org", "a.b.example.org", "s3://example.org",
     ]
     let rules = OriginRules(
       Dictionary(
@@ -92,6 +97,7 @@ struct OriginKeyTests {
       ("http://x.y.example.org/", "*.example.org"), ("https://x.b.example.org/", "*.b.example.org"),
       ("https://a.b.example.org/", "a.b.example.org"), ("http://b.example.org/", "*.example.org"),
       ("http://example.com/", nil), ("http://notexample.org/", nil), ("http://org/", nil), ("http://[::1]/", nil),
+      ("s3://example.org/a", "s3://example.org"), ("s3://a.b.example.org/a", nil), ("s3://x.example.org/a", nil),
     ] as [(String, String?)] {
       #expect(rules[try CanonicalURL.parse(url)]?.key?.names.first == expected, "\(url)")
     }

@@ -155,7 +155,7 @@ struct HeaderFileTests {
     try leave("X: y\n", mode: 0o400)
     let environment = ["CREDENTIALS_DIRECTORY": directory.path]
     let origin = try load("headers", environment: environment).origins.values.first
-    #expect(origin?.headers?.fields == [HeaderField("X", "y")])
+    #expect(origin?.headers?.value == [HeaderField("X", "y")])
     #expect(complaint("headers")?.contains("write LoadCredential=headers:/path/of/the/file in its unit") == true)
     // Who only checks the configuration does not have the service's credentials.
     #expect(complaint("headers", checks: true) == nil)
@@ -172,7 +172,7 @@ struct HeaderFileTests {
     let loop = try EventLoop(clock: clock)
     let reloader = try Reloader(source: source, read: try source.load { _ in }, loop: loop)
     var seen: [[HeaderField]] = []
-    reloader.onReload = { seen.append($0.origins.values.first?.headers?.fields ?? []) }
+    reloader.onReload = { seen.append($0.origins.values.first?.headers?.value ?? []) }
     let look = {
       clock.advance(by: .seconds(2))
       loop.tick(waiting: false)
@@ -188,7 +188,7 @@ struct HeaderFileTests {
     try leave("X: 3\n", mode: 0o644)
     look()
     #expect(seen.isEmpty, "neither the look nor the reload has taken it")
-    #expect(reloader.current.origins.values.first?.headers?.fields == [HeaderField("X", "2")])
+    #expect(reloader.current.origins.values.first?.headers?.value == [HeaderField("X", "2")])
     try leave("X: 4\n")
     look()
     #expect(seen.first == [HeaderField("X", "4")])

@@ -95,7 +95,7 @@ struct PageRoutesTests {
     #expect(!exchange.text.contains("secret"))
   }
 
-  @Test func `a search looks for both schemes in both tiers, and shows a picture once`() throws {
+  @Test func `a search looks for each scheme in both tiers, and shows a picture once`() throws {
     let stage = try PageStage { request in
       request["prefix"]?.string?.hasPrefix("https") == true
         ? .init(#""entries":[{"url":"https://example.org/a","format":"png"}],"cursor":null"#)
@@ -107,8 +107,8 @@ struct PageRoutesTests {
     }
     #expect(
       asked == [
-        "disk https://example.org/A", "disk http://example.org/A", "memory https://example.org/A",
-        "memory http://example.org/A",
+        "disk https://example.org/A", "disk http://example.org/A", "disk s3://example.org/A",
+        "memory https://example.org/A", "memory http://example.org/A", "memory s3://example.org/A",
       ])
     #expect(exchange.json["entries"]?.array?.count == 1 && exchange.json["more"] == false)
   }

@@ -32,8 +32,19 @@ struct HostListTests {
     #expect(try !contains([], "http://anything.example/"))
   }
 
+  @Test func `a bucket is in the list by its name alone`() throws {
+    let bucket = URLHost(bucket: "pics.example.org")
+    #expect(try SourceURL(Array("s3://pics.example.org/a".utf8)).host == bucket)
+    #expect(HostList(["s3://pics.example.org"]).contains(bucket))
+    // It opens with credentials of the machine.
+    let others = ["*", "pics.example.org", "example.org", "s3://example.org", "s3://other.example.org"]
+    #expect(!HostList(others).contains(bucket))
+    #expect(try !contains(["s3://example.org"], "http://example.org/"))
+  }
+
   @Test(arguments: [
-    "example.org:80", "http://example.org", "*.example.org", ".example.org", "a b", "::1", "",
+    "s3://", "s3://Pics", "s3://pics/", "s3://*", "example.org:80", "http://example.org", "*.example.org",
+    ".example.org", "a b", "::1", "",
   ])
   func `what is no host is not taken`(name: String) throws {
     #expect(!HostList.takes(name))

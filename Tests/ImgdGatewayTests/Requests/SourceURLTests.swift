@@ -70,12 +70,18 @@ struct SourceURLTests {
     ("http://a.example/\u{1}", "bad_url", "byte 1"),
     ("http://a.example/\u{7f}", "bad_url", "byte 127"),
     ("http://a@b.example/", "bad_url", "no user name"),
-    ("http://ä.example/", "bad_url", "Punycode"),
+    ("http://ä.example/", "bad_url", "Punycode"), ("s3://Pics/a", "bad_url", "lower-case"),
+    ("s3://pics/", "bad_url", "names no object"), ("s3://pics@evil/a", "bad_url", "lower-case"),
+    ("s3:pics/a", "bad_url", "s3://bucket/key"), ("s3://pics/a#b", "bad_url", "%23"),
   ])
   func `what is wrong is said`(url: String, code: String, part: String) throws {
     let error = #expect(throws: GatewayError.self) { try SourceURL(Array(url.utf8)) }
     #expect(error?.code == code && error?.status == 400 && error?.field == "url")
     #expect(error?.message.contains(part) == true, "\(error?.message ?? "")")
+  }
+
+  @Test func `an object is asked for in the spelling of URLs`() throws {
+    #expect(try SourceURL(Array("s3://pics/é (1)%2b%".utf8)).text == "s3://pics/%C3%A9%20(1)%2b%25")
   }
 
   @Test func `a password is not repeated`() {

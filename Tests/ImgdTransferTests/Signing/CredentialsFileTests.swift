@@ -57,7 +57,7 @@ struct CredentialsFileTests {
 
   @Test func `credentials are never printed`() throws {
     let credentials = SigningCredentials(accessKey: "ACCESS", secret: "SECRET", sessionToken: "TOKEN")
-    let signer = RequestSigner(credentials, for: try BucketPlace(bucket: "bucket"))
+    let signer = RequestSigner(credentials, for: BucketPlace(bucket: "bucket"))
     let url = try TransferURL("https://bucket.s3.us-east-1.amazonaws.com/key")
     _ = signer.sign([], for: url, at: signer.place)
     let order = TransferOrder(

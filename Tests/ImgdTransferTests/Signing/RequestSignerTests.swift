@@ -17,10 +17,10 @@ struct RequestSignerTests {
   private func signer(
     region: String = "us-east-1", token: String? = nil,
     wallSeconds: @escaping @Sendable () -> Int64 = { SignatureJudge.noon }
-  ) throws -> RequestSigner {
+  ) -> RequestSigner {
     let credentials = SigningCredentials(
       accessKey: SignatureJudge.accessKey, secret: SignatureJudge.secret, sessionToken: token)
-    let place = try BucketPlace(bucket: "pics", endpoint: origin.url(""), region: region)
+    let place = BucketPlace(bucket: "pics", endpoint: BucketEndpoint(origin.url("")), region: region)
     return RequestSigner(credentials, for: place, wallSeconds: wallSeconds)
   }
 
@@ -53,7 +53,7 @@ struct RequestSignerTests {
 
   @Test func `each attempt is signed at its own moment, with the key of its day`() throws {
     let clock = Shared(SignatureJudge.noon - 86_400)
-    let signer = try signer {
+    let signer = signer {
       clock.with { now in
         now += 86_400
         return now
@@ -80,7 +80,7 @@ struct RequestSignerTests {
   @Test func `a request is signed anew for the region that the service names, which is learnt`() throws {
     let judge = SignatureJudge(region: "eu-west-1")
     for path in ["/pics/a", "/pics/b"] { origin.plan(path, judge.answer(sample(9))) }
-    let signer = try signer()
+    let signer = signer()
     #expect(try bench.fetch("s3://pics/a", signer: signer).bytes == sample(9))
     #expect(origin.count("/pics/a") == 2)
     #expect(try bench.fetch("s3://pics/b", signer: signer).bytes == sample(9))
@@ -95,7 +95,7 @@ struct RequestSignerTests {
         return OriginAnswer.status(301, headers: [("x-amz-bucket-region", isHere ? "there" : "here")])
           .steps(request)
       })
-    let signer = try signer(region: "here")
+    let signer = signer(region: "here")
     #expect(try bench.failure("s3://pics/a", signer: signer).status == 301)
     #expect(origin.count("/pics/a") == 3)
     #expect(signer.place.region == "here")
@@ -121,7 +121,7 @@ struct RequestSignerTests {
     origin.plan("/pics/a", .status(403, headers: [date], body: refusal))
     origin.plan("/pics/b", .status(403, headers: [date]))
     for key in ["a", "b"] {
-      let signer = try signer { SignatureJudge.noon + offset }
+      let signer = signer { SignatureJudge.noon + offset }
       let failure = try bench.failure("s3://pics/\(key)", signer: signer)
       #expect(failure.status == 403)
       #expect(failure.message.hasSuffix(": this machine's clock is \(difference) the service's"))
@@ -151,6 +151,33 @@ struct RequestSignerTests {
   func `a code is a word`(body: String, code: String?) {
     let refusal = ServiceRefusal(head: HeadCollector(), body: Array(body.utf8), signedAt: 0)
     #expect(refusal.code == code)
+  }
+
+  @Test(arguments: ["s3://pics/a", "s3://pics/a?x"])
+  func `a bucket without a section says so, and is not asked for`(url: String) throws {
+    let failure = try bench.failure(url)
+    #expect(failure.kind == .badURL)
+    #expect(failure.message == "s3://pics needs a section [Origin s3://pics] in the configuration")
+    #expect(origin.connections == 0)
+  }
+
+  @Test func `no redirect leads to a bucket`() throws {
+    origin.plan("/a", .redirect(to: "s3://pics/a"))
+    #expect(try bench.failure(origin.url("/a")).kind == .blockedScheme)
+  }
+
+  @Test func `a signer is for one place and one account`() {
+    let signer = signer()
+    let credentials = SigningCredentials(accessKey: SignatureJudge.accessKey, secret: SignatureJudge.secret)
+    let endpoint = BucketEndpoint(origin.url(""))
+    #expect(signer.isFor(BucketPlace(bucket: "pics", endpoint: endpoint), with: credentials))
+    let others = [
+      BucketPlace(bucket: "pics"), BucketPlace(bucket: "pics", endpoint: endpoint, region: "eu-west-1"),
+      BucketPlace(bucket: "other", endpoint: endpoint),
+    ]
+    for place in others { #expect(!signer.isFor(place, with: credentials)) }
+    let other = SigningCredentials(accessKey: SignatureJudge.accessKey, secret: "other")
+    #expect(!signer.isFor(signer.place, with: other))
   }
 
   @Test func `what is no object's URL is not requested`() throws {

@@ -46,7 +46,7 @@ enum PictureName {
     let location = url.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
     let parts = withoutScheme(location).split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
     let last = parts.count > 1 ? parts.last : nil
-    let name = withoutExtension(harmless(percentDecoded(last ?? [])))
+    let name = withoutExtension(harmless(PercentEncoding.decoded(last ?? [])))
     if !name.isEmpty { return name }
     let host = harmless(Array(parts.first ?? []))
     return host.isEmpty ? "picture" : host

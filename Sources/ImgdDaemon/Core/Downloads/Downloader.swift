@@ -201,15 +201,15 @@ final class Downloader {
     let order = TransferOrder(
       serial: download.serial, url: url.text, headers: headers + ownFields(for: url, beside: headers),
       maxBytes: download.allowance.bytes, deadline: download.allowance.time, keepsPartial: download.isForKeeping,
-      uid: download.uid, isAfterPublic: download.mergeKey.isAfterPublic, proxy: proxies.proxy(for: url),
-      throttle: fallback == nil ? scheduler.throttle(of: download.serial) : nil)
+      uid: download.uid, isAfterPublic: download.mergeKey.isAfterPublic, signer: origins.signer(for: url),
+      proxy: proxies.proxy(for: url), throttle: fallback == nil ? scheduler.throttle(of: download.serial) : nil)
     download.transferPhase = order.phase
     transfers.begin(order)
   }
 
   /// The fields of the section for a URL; those that a client has sent itself stay.
   private func ownFields(for url: CanonicalURL, beside headers: [HeaderField]) -> [HeaderField] {
-    guard let own = origins[url]?.headers?.fields else { return [] }
+    guard let own = origins[url]?.headers?.value else { return [] }
     let names = Set(headers.map { $0.name.lowercased() })
     return own.filter { !names.contains($0.name.lowercased()) }
   }

@@ -126,7 +126,14 @@ package struct Configuration: Sendable, Equatable {
     /// Header fields for each request: the path of a file, or the name of a credential of the service; empty for none.
     package var headerFile = ""
     /// What that file has; it stands nowhere but here and in the orders for transfers. Nil where none is read.
-    package var headers: OriginHeaders?
+    package var headers: FileContents<[HeaderField]>?
+    /// The service that has a bucket; nil for AWS.
+    package var endpoint: BucketEndpoint?
+    /// Where a bucket is looked for first.
+    package var region: String?
+    /// The keys of an account, for a bucket, in the same ways.
+    package var credentialsFile = ""
+    package var credentials: FileContents<SigningCredentials>?
     /// How many downloads run at once from one host.
     package var maxActive: Int?
     /// How often a download begins at one host.
@@ -141,9 +148,9 @@ package struct Configuration: Sendable, Equatable {
     package var fallback: FallbackURL?
   }
 
-  /// The header fields of a file, as it was when it was read.
-  package struct OriginHeaders: Sendable, Equatable {
-    package var fields: [HeaderField]
+  /// What a file had when it was read.
+  package struct FileContents<Value: Sendable & Equatable>: Sendable, Equatable {
+    package var value: Value
     /// Another number after each change of the file.
     package var stamp: UInt64
   }

@@ -5,14 +5,17 @@ package struct FallbackURL: Sendable, Equatable {
   static let place = "{path}"
 
   package let text: String
+  /// What it is for the path `/path`.
+  let example: CanonicalURL
   private let beginning: String
   private let end: String
 
   /// Nil for a text that is no such URL.
   package init?(_ text: String) {
-    guard let parts = Self.parts(of: text), (try? CanonicalURL.parse(parts.beginning + "/" + parts.end)) != nil else {
-      return nil
-    }
+    guard let parts = Self.parts(of: text),
+      let example = try? CanonicalURL.parse(parts.beginning + "/path" + parts.end)
+    else { return nil }
+    self.example = example
     self.text = text
     (beginning, end) = parts
   }

@@ -4,32 +4,36 @@
 // then a scheme with its port, then a port, then neither. Without a section a look-up is one comparison, and with any
 // number of them it is a look into a table for each label of the host.
 
-import ImgdCache
+package import ImgdCache
+import ImgdTransfer
 
 /// The origins that a section is about.
 package struct OriginPattern: Hashable, Sendable {
-  /// In lower case; an IPv6 address in brackets.
+  /// In lower case; an IPv6 address in brackets; the bucket, where it is about one.
   package let host: String
   /// Whether it is about the hosts below that one, at any depth, and not about itself.
   package let isOfSubdomains: Bool
-  /// Whether they are asked with TLS; nil for both.
-  package let isSecure: Bool?
+  /// Nil for http and https.
+  package let scheme: CanonicalURL.Scheme?
   /// Nil for every port.
   package let port: Int?
 
-  package init(host: String, isOfSubdomains: Bool = false, isSecure: Bool? = nil, port: Int? = nil) {
+  package init(host: String, isOfSubdomains: Bool = false, scheme: CanonicalURL.Scheme? = nil, port: Int? = nil) {
     self.host = host
     self.isOfSubdomains = isOfSubdomains
-    self.isSecure = isSecure
+    self.scheme = scheme
     self.port = port
   }
 
+  /// Whether it is about a bucket.
+  package var isOfBucket: Bool { scheme == .s3 }
+
   fileprivate func admits(_ url: CanonicalURL) -> Bool {
-    (isSecure == nil || isSecure == url.isSecure) && (port == nil || port == url.port)
+    (scheme.map { $0 == url.scheme } ?? (url.scheme != .s3)) && (port == nil || port == url.port)
   }
 
   /// Of two patterns with the same host, the greater one is more exact.
-  fileprivate var exactness: Int { isSecure != nil ? 2 : port != nil ? 1 : 0 }
+  fileprivate var exactness: Int { scheme != nil ? 2 : port != nil ? 1 : 0 }
 }
 
 /// The rules of the sections, by the origins of URLs.
@@ -43,6 +47,7 @@ final class OriginRules {
   /// The sections about a host and about the hosts below one, the most exact first.
   private var hosts: [String: [Section]] = [:]
   private var ends: [String: [Section]] = [:]
+  private var signers: [OriginPattern: RequestSigner] = [:]
 
   init(_ origins: [OriginPattern: Configuration.Origin]) { apply(origins) }
 
@@ -59,6 +64,7 @@ final class OriginRules {
         hosts[section.pattern.host, default: []].append(section)
       }
     }
+    signers = signers(for: origins)
     return before.mapValues(\.key) != origins.mapValues(\.key)
   }
 
@@ -66,6 +72,25 @@ final class OriginRules {
 
   /// What the section that applies to a URL says; nil without one.
   subscript(url: CanonicalURL) -> Configuration.Origin? { section(for: url)?.origin }
+
+  /// What signs the requests for an object; nil for other URLs, and where no section is about its bucket.
+  func signer(for url: CanonicalURL) -> RequestSigner? {
+    guard url.scheme == .s3 else { return nil }
+    return section(for: url).flatMap { signers[$0.pattern] }
+  }
+
+  /// A signer knows where its bucket was found, so it is kept for as long as its section says the same.
+  private func signers(for origins: [OriginPattern: Configuration.Origin]) -> [OriginPattern: RequestSigner] {
+    var signers: [OriginPattern: RequestSigner] = [:]
+    for (pattern, origin) in origins where pattern.isOfBucket {
+      guard let credentials = origin.credentials?.value else { continue }
+      let place = BucketPlace(
+        bucket: pattern.host, endpoint: origin.endpoint, region: origin.region ?? BucketPlace.usualRegion)
+      let former = self.signers[pattern].flatMap { $0.isFor(place, with: credentials) ? $0 : nil }
+      signers[pattern] = former ?? RequestSigner(credentials, for: place)
+    }
+    return signers
+  }
 
   private func section(for url: CanonicalURL) -> Section? {
     guard !isEmpty else { return nil }
@@ -81,9 +106,10 @@ final class OriginRules {
   }
 
   /// The name by which downloads from the origin of a URL are counted: its host, with the port where a section is about
-  /// that alone.
+  /// that alone, or its bucket.
   func host(of url: CanonicalURL) -> String {
-    section(for: url)?.pattern.port == nil ? url.host : "\(url.host):\(url.port)"
+    if url.scheme == .s3 { return url.scheme.beginning + url.host }
+    return section(for: url)?.pattern.port == nil ? url.host : "\(url.host):\(url.port)"
   }
 
   /// The URL of the key under which an answer for a URL is kept.

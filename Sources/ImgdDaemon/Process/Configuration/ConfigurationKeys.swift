@@ -197,8 +197,12 @@ extension Configuration: ProgramConfiguration {
     ("IMGD_SOCKET", .control, "Socket")
   ]
 
-  /// Complains if `Preferred` exceeds `Capacity`: an eviction cannot leave more than the tier may hold.
   package func contradictions(origin: (_ key: String) -> String) -> [String] {
+    memoryContradictions(origin) + originContradictions(origin)
+  }
+
+  /// Complains if `Preferred` exceeds `Capacity`: an eviction cannot leave more than the tier may hold.
+  private func memoryContradictions(_ origin: (_ key: String) -> String) -> [String] {
     // A percentage follows the capacity.
     guard case .bytes(let preferred) = memory.preferred, preferred > memory.capacity else { return [] }
     let capacity = SizeText.text(memory.capacity)

@@ -12,7 +12,7 @@ package enum ConfigurationLoader {
     systemFile: String = ConfigurationLoader.systemFile, warn: (String) -> Void = { _ in }
   ) throws(ConfigurationProblems) -> Configuration {
     let instance = Instance(environment: environment, uid: uid)
-    let files = HeaderFiles(options, environment: environment)
+    let files = OriginFiles(options, environment: environment)
     return try places(options, of: instance, systemFile: systemFile)
       .read(over: instance.defaults, completing: files.complete, warn: warn)
   }

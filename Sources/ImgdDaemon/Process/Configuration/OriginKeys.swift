@@ -3,6 +3,8 @@
 import ImgdCache
 package import ImgdProgram
 import ImgdSystem
+import ImgdText
+import ImgdTransfer
 
 extension Configuration {
   package static let namedSections = [
@@ -14,8 +16,17 @@ extension Configuration {
       .origin, "Key", \.key, .optional(.queryRule),
       "Which parameters of a URL are part of a picture's key: all without some, or only some."),
     ConfigurationKey(
-      .origin, "HeaderFile", \.headerFile, .headerFile,
+      .origin, "HeaderFile", \.headerFile, .secretFile,
       "A file with header fields for every request, such as credentials of the machine."),
+    ConfigurationKey(
+      .origin, "CredentialsFile", \.credentialsFile, .secretFile,
+      "A file with the keys that sign requests for a bucket, as AWS's tools share it."),
+    ConfigurationKey(
+      .origin, "Endpoint", \.endpoint, .optional(.bucketEndpoint),
+      "The service that has a bucket, such as http://127.0.0.1:9000; empty for AWS."),
+    ConfigurationKey(
+      .origin, "Region", \.region, .optional(.bucketRegion),
+      "The region of a bucket, if it is another one than us-east-1."),
     ConfigurationKey(
       .origin, "MaxActive", \.maxActive, .optional(.count(1...10_000)),
       "How many downloads run at once from each host, instead of MaxPerHost."),
@@ -49,7 +60,7 @@ extension ValueFormat {
 
 extension ValueFormat where Value == String {
   /// An absolute path, or the name of a credential that the service manager passes.
-  static var headerFile: Self {
+  static var secretFile: Self {
     Self { text throws(WrongValue) in
       if text.hasPrefix("/") { return try path(longest: 4_095).parse(text) }
       guard !text.contains("/"), !text.hasPrefix("."), text.utf8.count <= 255 else {
@@ -58,6 +69,32 @@ extension ValueFormat where Value == String {
       return try plain(text, longest: 255)
     } text: {
       $0
+    }
+  }
+}
+
+extension ValueFormat where Value == String {
+  /// The name of a region, as services give it.
+  static var bucketRegion: Self {
+    Self { text throws(WrongValue) in
+      guard BucketPlace.isRegion(text) else { throw WrongValue("is not a region: write one such as eu-central-1") }
+      return text
+    } text: {
+      $0
+    }
+  }
+}
+
+extension ValueFormat where Value == BucketEndpoint {
+  /// The URL of a service, without a path.
+  static var bucketEndpoint: Self {
+    Self { text throws(WrongValue) in
+      guard let endpoint = BucketEndpoint(text) else {
+        throw WrongValue("is not an endpoint: write http://host or https://host, with or without :port")
+      }
+      return endpoint
+    } text: {
+      $0.text
     }
   }
 }
@@ -133,30 +170,36 @@ extension ValueFormat where Value == [OriginPattern] {
 }
 
 extension OriginPattern: SectionName {
-  /// Reads `host`, `*.host`, either with `:port`, and with `http://` or `https://` before it.
+  /// Reads `host`, `*.host`, either with `:port`, and with `http://` or `https://` before it; or `s3://bucket`.
   package init(_ text: String) throws(WrongValue) {
+    if text.hasPrefix(CanonicalURL.Scheme.s3.beginning) {
+      let bucket = String(text.dropFirst(CanonicalURL.Scheme.s3.beginning.utf8.count))
+      if let problem = BucketName.problem(of: bucket) { throw WrongValue("is not s3://bucket: \(problem)") }
+      self.init(host: bucket, scheme: .s3)
+      return
+    }
     let text = text.lowercased()
-    let scheme = ["http://", "https://"].first { text.hasPrefix($0) }
-    var rest = text.dropFirst(scheme?.utf8.count ?? 0)
+    let scheme = [CanonicalURL.Scheme.http, .https].first { text.hasPrefix($0.beginning) }
+    var rest = text.dropFirst(scheme?.beginning.utf8.count ?? 0)
     let isOfSubdomains = rest.hasPrefix("*.")
     if isOfSubdomains { rest = rest.dropFirst(2) }
     // What is left must be a host, and nothing of a URL besides.
     guard rest.utf8.allSatisfy({ !"/?#@\\".utf8.contains($0) }), rest.utf8.last != UInt8(ascii: ":"),
-      let url = try? CanonicalURL.parse((scheme ?? "http://") + rest + "/")
+      let url = try? CanonicalURL.parse((scheme ?? .http).beginning + rest + "/")
     else {
       throw WrongValue(
         "is not a pattern of origins: write a host such as example.org, *.example.org for those below it, "
-          + "or https://example.org:8443")
+          + "https://example.org:8443, or s3://bucket")
     }
     let hasPort = rest.utf8.last != UInt8(ascii: "]") && rest.utf8.contains(UInt8(ascii: ":"))
     self.init(
-      host: url.host, isOfSubdomains: isOfSubdomains, isSecure: scheme.map { $0 == "https://" },
+      host: url.host, isOfSubdomains: isOfSubdomains, scheme: scheme,
       port: hasPort || scheme != nil ? url.port : nil)
   }
 
   package var text: String {
-    let usual = isSecure.map { $0 ? 443 : 80 }
-    let scheme = isSecure.map { $0 ? "https://" : "http://" } ?? ""
-    return scheme + (isOfSubdomains ? "*." : "") + host + (port == usual ? "" : port.map { ":\($0)" } ?? "")
+    let usual = scheme.map { $0 == .https ? 443 : 80 }
+    return (scheme?.beginning ?? "") + (isOfSubdomains ? "*." : "") + host
+      + (port == usual ? "" : port.map { ":\($0)" } ?? "")
   }
 }

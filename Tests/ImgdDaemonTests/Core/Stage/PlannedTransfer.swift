@@ -158,9 +158,9 @@ final class PlannedTransfer {
     redirect()
   }
 
-  /// A name that begins with `public` stands for a public address.
+  /// A name that begins with `public` stands for a public address, and a bucket for its service.
   private func redirect() {
-    guard let url = try? TransferURL(order.url), let location = head.location else {
+    guard let url = try? TransferURL(order.url.replacing("s3://", with: "http://")), let location = head.location else {
       return fail(.internal, "a plan redirects from a URL to a location")
     }
     do throws(TransferFailure) {

@@ -1,24 +1,31 @@
-import ImgdTestSupport
-
 /// What checks signatures at an origin, as S3 does: from the bytes of the request, and with nothing of what made them.
-struct SignatureJudge: Sendable {
-  static let accessKey = "AKIDEXAMPLE"
-  static let secret = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
+package struct SignatureJudge: Sendable {
+  package static let accessKey = "AKIDEXAMPLE"
+  package static let secret = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
+  /// The file of these keys, as a section names it.
+  package static let credentialsFile =
+    "[default]\naws_access_key_id = \(accessKey)\naws_secret_access_key = \(secret)\n"
   /// 2015-08-30 12:36:00
-  static let noon: Int64 = 1_440_938_160
+  package static let noon: Int64 = 1_440_938_160
 
-  var region = "us-east-1"
-  var token: String?
-  /// The day and the minute of the origin's clock, in which all signatures have to be made.
-  var minute = "20150830T1236"
+  private let region: String
+  private let token: String?
+  /// The day and the minute of the origin's clock, in which all signatures have to be made; nil for any time.
+  private let minute: String?
+
+  package init(region: String = "us-east-1", token: String? = nil, minute: String? = "20150830T1236") {
+    self.region = region
+    self.token = token
+    self.minute = minute
+  }
 
   /// The body that the owner of the secret is given, and a refusal like S3's for anybody else.
-  func answer(_ body: [UInt8], headers: [(String, String)] = []) -> OriginAnswer {
+  package func answer(_ body: [UInt8], headers: [(String, String)] = []) -> OriginAnswer {
     admitting(.body(body, headers: headers))
   }
 
   /// That answer, if the request may have it.
-  func admitting(_ answer: OriginAnswer) -> OriginAnswer {
+  package func admitting(_ answer: OriginAnswer) -> OriginAnswer {
     OriginAnswer { request in
       guard let code = problem(of: request) else { return answer.steps(request) }
       let wrongRegion = code == "AuthorizationHeaderMalformed"
@@ -30,7 +37,7 @@ struct SignatureJudge: Sendable {
   }
 
   /// The code of what is wrong with a request; nil for one that is signed as it should be.
-  func problem(of request: OriginRequest) -> String? {
+  package func problem(of request: OriginRequest) -> String? {
     let scheme = "AWS4-HMAC-SHA256 "
     guard let value = request.header("authorization"), value.hasPrefix(scheme) else { return "AccessDenied" }
     let parts = value.dropFirst(scheme.count).split(separator: ", ").map { $0.split(separator: "=", maxSplits: 1) }
@@ -38,13 +45,13 @@ struct SignatureJudge: Sendable {
     let scope = parts[0][1].split(separator: "/")
     guard scope.count == 5, scope[0] == Self.accessKey else { return "InvalidAccessKeyId" }
     guard scope[2] == region else { return "AuthorizationHeaderMalformed" }
-    guard let stamp = request.header("x-amz-date"), stamp.hasPrefix(minute), stamp.hasPrefix(scope[1])
+    guard let stamp = request.header("x-amz-date"), stamp.hasPrefix(minute ?? ""), stamp.hasPrefix(scope[1])
     else { return "RequestTimeTooSkewed" }
     guard request.header("x-amz-security-token") == token else { return "InvalidToken" }
     let names = parts[1][1].split(separator: ";").map(String.init)
     let demanded = request.headers.map(\.name).filter { $0.hasPrefix("x-amz-") } + ["host", "x-amz-date"]
     guard names == names.sorted(), demanded.allSatisfy(names.contains) else { return "UnsignedHeaders" }
-    let empty = PlainSHA256.hex(PlainSHA256.digest([]))
+    let empty = Self.digestOfNothing
     guard request.header("x-amz-content-sha256") == empty else { return "XAmzContentSHA256Mismatch" }
     let text =
       "AWS4-HMAC-SHA256\n\(stamp)\n\(scope.dropFirst().joined(separator: "/"))\n"
@@ -55,6 +62,8 @@ struct SignatureJudge: Sendable {
     let signature = PlainSHA256.hex(PlainSHA256.hmac(Array(text.utf8), key: key))
     return parts[2][1] == signature ? nil : "SignatureDoesNotMatch"
   }
+
+  private static let digestOfNothing = PlainSHA256.hex(PlainSHA256.digest([]))
 
   private func canonical(_ request: OriginRequest, _ names: [String], _ body: String) -> String {
     let path = request.path.prefix { $0 != "?" }
@@ -95,11 +104,12 @@ struct SignatureJudge: Sendable {
     return bytes
   }
 
+  private static let plain = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~".utf8)
+
   /// How S3 writes bytes for a signature.
-  static func escaped(_ bytes: [UInt8], sparing spared: String) -> String {
-    let plain = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~\(spared)".utf8)
-    return bytes.map { byte in
-      plain.contains(byte)
+  package static func escaped(_ bytes: [UInt8], sparing spared: String) -> String {
+    bytes.map { byte in
+      plain.contains(byte) || spared.utf8.contains(byte)
         ? String(UnicodeScalar(byte))
         : "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
     }.joined()

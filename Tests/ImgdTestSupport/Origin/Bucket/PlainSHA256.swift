@@ -25,25 +25,30 @@ enum PlainSHA256 {
     return state.flatMap { word in (0..<4).map { UInt8(truncatingIfNeeded: word >> (24 - $0 * 8)) } }
   }
 
+  // Without arrays in its loops, since thousands of requests are judged.
   private static func add(_ block: ArraySlice<UInt8>, to state: inout [UInt32]) {
-    var words = (0..<16).map { index in
-      block.dropFirst(index * 4).prefix(4).reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+    let constants = constants
+    var words = [UInt32](repeating: 0, count: 64)
+    for index in 0..<16 {
+      let start = block.startIndex + index * 4
+      words[index] = UInt32(block[start]) << 24 | UInt32(block[start + 1]) << 16
+      words[index] |= UInt32(block[start + 2]) << 8 | UInt32(block[start + 3])
     }
     for index in 16..<64 {
       let (early, late) = (words[index - 15], words[index - 2])
       let first = turned(early, 7) ^ turned(early, 18) ^ early >> 3
       let second = turned(late, 17) ^ turned(late, 19) ^ late >> 10
-      words.append(words[index - 16] &+ first &+ words[index - 7] &+ second)
+      words[index] = words[index - 16] &+ first &+ words[index - 7] &+ second
     }
-    var row = state
+    var (a, b, c, d) = (state[0], state[1], state[2], state[3])
+    var (e, f, g, h) = (state[4], state[5], state[6], state[7])
     for index in 0..<64 {
-      let (a, b, c, e, f, g) = (row[0], row[1], row[2], row[4], row[5], row[6])
       let mixed = turned(e, 6) ^ turned(e, 11) ^ turned(e, 25)
-      let one = row[7] &+ mixed &+ (e & f ^ ~e & g) &+ constants[index] &+ words[index]
+      let one = h &+ mixed &+ (e & f ^ ~e & g) &+ constants[index] &+ words[index]
       let two = (turned(a, 2) ^ turned(a, 13) ^ turned(a, 22)) &+ (a & b ^ a & c ^ b & c)
-      row = [one &+ two, a, b, c, row[3] &+ one, e, f, g]
+      (a, b, c, d, e, f, g, h) = (one &+ two, a, b, c, d &+ one, e, f, g)
     }
-    for index in 0..<8 { state[index] = state[index] &+ row[index] }
+    for (index, word) in [a, b, c, d, e, f, g, h].enumerated() { state[index] = state[index] &+ word }
   }
 
   private static func turned(_ word: UInt32, _ count: UInt32) -> UInt32 {
