@@ -23,8 +23,8 @@ package struct PurgeFilter: Sendable, Equatable {
 
   package init() {}
 
-  /// Stands for a host that is no longer known: with it a tag also means groups, those of all hosts.
-  static let anyHost = ""
+  /// No host that a request can name: with it a tag means the groups of every host as well.
+  static let anyHost = "*"
 
   /// A filter for the one image of a digest, without its variants.
   init(_ digest: KeyDigest) { self.digest = digest }
@@ -72,7 +72,7 @@ package struct PurgeFilter: Sendable, Equatable {
     if let url, !sameBytes(ownURL, url.text.utf8.span) { return false }
     if let identifier, !sameBytes(ownIdentifier ?? "", identifier) { return false }
     if let prefix, !begins(ownURL, with: prefix) { return false }
-    if let host, !host.isEmpty, !isBelow(host, ownURL) { return false }
+    if let host, host != Self.anyHost, !isBelow(host, ownURL) { return false }
     if let tag, !EntryTags.meets(tag, orGroup: host != nil, tags) { return false }
     return true
   }
@@ -94,7 +94,7 @@ private func isBelow(_ host: String, _ bytes: Span<UInt8>) -> Bool {
   let range = CanonicalURL.hostRange(in: bytes)
   let wanted = host.utf8.span
   let start = range.upperBound - wanted.count
-  guard start >= range.lowerBound else { return false }
+  guard !wanted.isEmpty, start >= range.lowerBound else { return false }
   let isWhole = start == range.lowerBound
   // Nothing lies below an address: its last numbers are not a domain.
   let endsInDigit = 0x30...0x39 ~= wanted[wanted.count - 1]

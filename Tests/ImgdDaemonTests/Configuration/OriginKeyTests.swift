@@ -9,7 +9,7 @@ struct OriginKeyTests {
   /// The keys of a section, each with a value that is not its default.
   private static let values: [String: String] = [
     "Key": "without X-Amz-* Signature", "MaxActive": "8", "Rate": "20/s", "MinFresh": "1d",
-    "Fallback": "https://mirror.example.net{path}",
+    "Fallback": "https://mirror.example.net{path}", "TagFields": "surrogate-key xkey",
   ]
 
   private func read(_ text: String) throws -> Configuration {

@@ -29,8 +29,10 @@ struct OriginTags {
 
   /// Adds what stands between blanks and commas.
   private mutating func add(_ value: String) {
+    let isCut = value.utf8.count > StoredHeaders.mostKept
     let words = value.utf8.prefix(StoredHeaders.mostKept).split { $0 == 0x20 || $0 == 0x09 || $0 == UInt8(ascii: ",") }
-    for word in words where tags.count < WireLimits.tags {
+    // The last word of a part may be a part of a word.
+    for word in words.dropLast(isCut ? 1 : 0) where tags.count < WireLimits.tags {
       let tag = String(decoding: word, as: UTF8.self)
       if Self.isSound(tag), !tags.contains(where: { sameBytes($0, tag) }) { tags.append(tag) }
     }
