@@ -65,7 +65,9 @@ struct HitTagTests {
     for _ in 0..<5 { _ = try ask(#""deliver":"none""# + Self.tagged, of: stage) }
     #expect(stage.core.parts.hits.count == before + 5)
     try emptyMemory(of: stage)
+    // The next one has none, and its answer has been prepared.
     _ = try ask(#""deliver":"none","cache":"reload""#, of: stage)
+    for _ in 0..<2 { _ = try ask(#""deliver":"none""#, of: stage) }
     #expect(try tags("memory", of: stage) == [[]])
     #expect(try ask(#""deliver":"none""# + Self.tagged, of: stage)["source"]?.string == "memory")
     #expect(try tags("memory", of: stage) == [["late"]])
