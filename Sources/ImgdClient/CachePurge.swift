@@ -19,7 +19,7 @@ public struct PurgeFilter: Hashable, Sendable {
   public var prefix: String?
   /// Entries of this host and its subdomains.
   public var host: String?
-  /// Entries that were fetched with this tag.
+  /// Entries that have this tag; with `host`, also those that have it as a group of their origin.
   public var tag: String?
   /// Entries stored at least this long ago; in whole seconds.
   public var olderThan: Duration?

@@ -17,8 +17,10 @@ public struct CachedPicture: Sendable {
   public let age: Duration?
   /// The time for which it still counts as fresh.
   public let freshFor: Duration?
-  /// The labels with which it was fetched.
+  /// The labels with which it was fetched, and those that its origin gives it.
   public let tags: [String]
+  /// The groups that its origin puts it into (`Cache-Groups`).
+  public let groups: [String]
   /// The answers to the URL that depend on headers of the request, the newest first; empty without any.
   public let variants: [CachedVariant]
   /// What can stand for the picture, if that was asked for.
@@ -38,6 +40,7 @@ public struct CachedPicture: Sendable {
     age = reply.number("age").map { .seconds($0) }
     freshFor = reply.number("fresh_for").map { .seconds($0) }
     tags = reply.texts("tags") ?? []
+    groups = reply.texts("groups") ?? []
     variants = (reply.objects("variants") ?? []).map { CachedVariant($0) }
     placeholder = Placeholder(reply)
     json = reply.json

@@ -45,6 +45,8 @@ package final class LineShape: Sendable {
   package let showing: FetchRequest.Showing
   /// The form in which such a line wants the picture.
   package let form: PictureForm
+  /// The tags that such a line adds to the picture.
+  package let tags: [String]
 
   /// Learns from a line; nil for one that is not a fetch, or is written in an unusual way.
   package init?(_ line: Span<UInt8>) {
@@ -87,6 +89,7 @@ package final class LineShape: Sendable {
     (self.front, self.back) = (front, back)
     showing = request.showing
     form = request.form
+    tags = request.tags
     guard bytes.count <= Self.longest, self.parts(of: line) == parts else { return nil }
   }
 

@@ -12,7 +12,7 @@ struct PurgePictures: Verb {
       VerbOption("identifier", nil, .text("ID"), repeats: true, help: "entries with this identifier"),
       VerbOption("prefix", nil, .text("TEXT", .url), repeats: true, help: "entries whose URL begins with this text"),
       VerbOption("host", nil, .text("HOST"), repeats: true, help: "entries of this host and its subdomains"),
-      VerbOption("tag", nil, .text("TAG"), repeats: true, help: "entries that were fetched with this tag"),
+      VerbOption("tag", nil, .text("TAG"), repeats: true, help: "entries with this tag, or with --host also group"),
       VerbOption("older-than", nil, .duration, help: "entries stored at least this long ago, such as 7d"),
       VerbOption("unused-for", nil, .duration, help: "entries not used for at least this long"),
       VerbOption("expired", help: "entries that are no longer fresh"),

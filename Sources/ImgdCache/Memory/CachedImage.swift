@@ -42,17 +42,18 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
 
   /// The same picture after its origin has confirmed it; its own freshness begins anew.
   ///
-  /// Under a key other than its own it has no file.
+  /// Under a key other than its own it has no file. Its groups stay unless the confirmation names others.
   package func renewed(
-    under renewedKey: CacheKey? = nil, answer: ImageAnswer, tags more: [String] = [], serial: UInt64,
-    isPurged: Bool = false, checked: UInt64 = 0, stored moment: StoredMoment
+    under renewedKey: CacheKey? = nil, answer: ImageAnswer, tags more: [String] = [], keepsGroups: Bool = true,
+    serial: UInt64, isPurged: Bool = false, checked: UInt64 = 0, stored moment: StoredMoment
   ) -> CachedImage {
+    let tags = EntryTags.union(keepsGroups ? tags : EntryTags.withoutGroups(tags), more)
     let key = key
     var answer = answer
     answer.isFromPublicAddress = isFromPublicAddress
     let renewed = Self.make(
-      key: renewedKey ?? key, body: body, answer: answer, tags: EntryTags.union(tags, more), serial: serial,
-      isPurged: isPurged, checked: checked, stored: moment)
+      key: renewedKey ?? key, body: body, answer: answer, tags: tags, serial: serial, isPurged: isPurged,
+      checked: checked, stored: moment)
     if renewed.key == key { renewed.file = file }
     return renewed
   }
@@ -65,7 +66,10 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
   package var freshness: Freshness { header.freshness }
   /// The headers of the request on which the answer depends.
   package var vary: VaryOutcome { header.extras?.vary ?? .none }
-  package var tags: [String] { header.extras?.tags ?? [] }
+  package internal(set) var tags: [String] {
+    get { header.extras?.tags ?? [] }
+    set { changeExtras { $0.tags = newValue } }
+  }
   /// The checksum of its bytes.
   package var checksum: BodyChecksum { header.checksum }
   /// Whether its bytes are those of a decoded picture, which are kept in memory only.

@@ -54,7 +54,7 @@ package struct ImageFields {
 final class ImageExtras {
   let distinction: KeyDistinction?
   let vary: VaryOutcome
-  let tags: [String]
+  var tags: [String]
   let redirectTarget: String?
   var description: [UInt8]
   var lentEnding: [UInt8]?

@@ -335,6 +335,12 @@ package final class MemoryTier {
     return recount(image)
   }
 
+  /// Adds tags to an image.
+  package func add(_ tags: [String], to image: CachedImage) -> Removal {
+    image.tags = EntryTags.union(image.tags, tags)
+    return recount(image)
+  }
+
   private func recount(_ image: CachedImage) -> Removal {
     guard let place = image.place else { return .none }
     images.recount(place)

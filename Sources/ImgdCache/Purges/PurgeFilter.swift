@@ -8,8 +8,9 @@ package struct PurgeFilter: Sendable, Equatable {
   package var identifier: String?
   /// How the canonical URL begins, byte for byte.
   package var prefix: String?
-  /// This host and the hosts below it.
+  /// This host and the hosts below it. `anyHost` is about all of them.
   package var host: String?
+  /// A tag, or, where a host is named too, a group of the origin.
   package var tag: String?
   /// Stored longer ago than this.
   package var olderThan: Duration?
@@ -21,6 +22,9 @@ package struct PurgeFilter: Sendable, Equatable {
   var digest: KeyDigest?
 
   package init() {}
+
+  /// No host that a request can name: with it a tag means the groups of every host as well.
+  static let anyHost = "*"
 
   /// A filter for the one image of a digest, without its variants.
   init(_ digest: KeyDigest) { self.digest = digest }
@@ -68,8 +72,8 @@ package struct PurgeFilter: Sendable, Equatable {
     if let url, !sameBytes(ownURL, url.text.utf8.span) { return false }
     if let identifier, !sameBytes(ownIdentifier ?? "", identifier) { return false }
     if let prefix, !begins(ownURL, with: prefix) { return false }
-    if let host, !isBelow(host, ownURL) { return false }
-    if let tag, !EntryTags.contains(tag, tags) { return false }
+    if let host, host != Self.anyHost, !isBelow(host, ownURL) { return false }
+    if let tag, !EntryTags.meets(tag, orGroup: host != nil, tags) { return false }
     return true
   }
 
@@ -96,29 +100,4 @@ private func isBelow(_ host: String, _ bytes: Span<UInt8>) -> Bool {
   let endsInDigit = 0x30...0x39 ~= wanted[wanted.count - 1]
   guard isWhole || (bytes[start - 1] == UInt8(ascii: ".") && !endsInDigit) else { return false }
   return wanted.indices.allSatisfy { lowerCase(wanted[$0]) == bytes[start + $0] }
-}
-
-/// The tags of an entry, which come from all fetches that it was downloaded for.
-///
-/// Their number is bounded, since anybody may add tags to anybody's picture. An entry with more counts as one
-/// that has every tag: a purge must not miss it.
-package enum EntryTags {
-  package static let most = 64
-  /// Stands for every tag; no client can write an empty one.
-  static let every = ""
-
-  /// The tags of both lists, each once.
-  package static func union(_ tags: [String], _ more: [String]) -> [String] {
-    var all = tags
-    for tag in more where !contains(tag, all) {
-      guard all.count < most else { return [every] }
-      all.append(tag)
-    }
-    return all
-  }
-
-  static func contains(_ tag: String, _ tags: [String]) -> Bool { tags.contains { sameBytes($0, tag) || $0.isEmpty } }
-
-  /// Whether there were so many tags that they now stand for every tag.
-  package static func areAll(_ tags: [String]) -> Bool { tags.first?.isEmpty == true }
 }

@@ -179,15 +179,17 @@ struct PurgeLeads {
     var condition = PurgeFilter()
     if let url = filter.url {
       condition.url = url
-      return (place(.url, url.text), condition)
+      return (place(.url, url.text.utf8), condition)
     }
     if let tag = filter.tag {
       condition.tag = tag
-      return (place(.tag, tag), condition)
+      // Where the hosts are given up, groups with that name still count.
+      condition.host = PurgeFilter.anyHost
+      return (place(.tag, tag.utf8), condition)
     }
     if let prefix = filter.prefix {
       condition.prefix = prefix
-      return (place(.prefix, prefix), condition)
+      return (place(.prefix, prefix.utf8), condition)
     }
     if let host = filter.host {
       condition.host = host
@@ -195,7 +197,7 @@ struct PurgeLeads {
     }
     if let identifier = filter.identifier {
       condition.identifier = identifier
-      return (place(.identifier, identifier), condition)
+      return (place(.identifier, identifier.utf8), condition)
     }
     return (ended(start, .everything), condition)
   }
@@ -209,8 +211,8 @@ struct PurgeLeads {
   }
 
   func places(for key: CacheKey, tags: [String]) -> [UInt64] {
-    var places = [ended(start, .everything), place(.identifier, key.identifier ?? "")]
-    for tag in tags { places.append(place(.tag, tag)) }
+    var places = [ended(start, .everything), place(.identifier, (key.identifier ?? "").utf8)]
+    for tag in tags { places.append(place(.tag, EntryTags.name(of: tag))) }
     let url = key.url.text.utf8
     if lengths[0] != nil { places.append(ended(start, .prefix)) }
     var (state, length) = (start, 0)
@@ -234,7 +236,9 @@ struct PurgeLeads {
     places.append(ended(state, .host))
   }
 
-  private func place(_ kind: Kind, _ text: String) -> UInt64 { ended(text.utf8.reduce(start) { next($0, $1) }, kind) }
+  private func place(_ kind: Kind, _ text: some Sequence<UInt8>) -> UInt64 {
+    ended(text.reduce(start) { next($0, $1) }, kind)
+  }
 
   @inline(__always) private func next(_ state: UInt64, _ byte: UInt8) -> UInt64 {
     fold(state ^ (UInt64(byte) + 1), factor)

@@ -21,6 +21,7 @@ import Testing
     Purge(name: "prefix", fields: "", filter: #""prefix":"URL""#),
     Purge(name: "host", fields: "", filter: #""host":"localhost""#),
     Purge(name: "tag", fields: #""tags":["news"]"#, filter: #""tag":"news""#),
+    Purge(name: "group", fields: "", filter: #""tag":"/group","host":"127.0.0.1""#),
     Purge(name: "soft", fields: "", filter: #""url":"URL","soft":true"#, isSoft: true),
     Purge(
       name: "soft-tag", fields: #""tags":["sport"]"#, filter: #""tag":"sport","soft":true"#,

@@ -113,6 +113,30 @@ struct PurgeListTests {
   }
 }
 
+struct GroupPurgeTests {
+  @Test func `a group is meant with its host, however many hosts have one of that name`() {
+    let list = PurgeList()
+    let group = EntryTags.tag(ofGroup: "g")
+    func verdict(_ host: String, _ tags: [String]) -> PurgeVerdict {
+      list.verdict(on: key("http://\(host)/a"), tags: tags, in: .all, after: 0, storedAt: nil)
+    }
+    func purge(_ change: (inout PurgeFilter) -> Void) {
+      _ = list.add(filter(change), isSoft: false, from: .all, at: at(0))
+    }
+    purge { $0.tag = "g" }
+    #expect(verdict("h0", [group]) == .untouched && verdict("h0", ["g"]) == .purged)
+    purge { ($0.tag, $0.prefix) = ("g", "http://h1/") }
+    #expect(verdict("h1", [group]) == .untouched)
+    purge { ($0.tag, $0.host) = ("g", "h1") }
+    #expect(verdict("h1", [group]) == .purged && verdict("h1", [EntryTags.tag(ofGroup: "x")]) == .untouched)
+    #expect(verdict("h2", [group]) == .untouched)
+    #expect(verdict("h1", [""]) == .purged, "one with too many tags")
+    // More than are told apart: fetching some pictures anew is the safe mistake, missing one is not.
+    for number in 1...40 { purge { ($0.tag, $0.host) = ("g", "h\(number)") } }
+    for number in 1...40 { #expect(verdict("h\(number)", [group]) == .purged) }
+  }
+}
+
 // MARK: A model
 
 /// Purges and pictures of a few hosts, paths, identifiers and tags, so that many meet.
@@ -120,6 +144,7 @@ private struct Sample {
   private static let hosts = ["example.org", "a.example.org", "b.a.example.org", "10.0.0.1"]
   private static let paths = ["/", "/x", "/x/y", "/xy"]
   private static let tags = ["t", "u", "v"]
+  private static let groups = ["t", "u"].map(EntryTags.tag(ofGroup:))
   private static let identifiers = ["", "i", "j"]
   var random: SeededGenerator
 
@@ -129,7 +154,7 @@ private struct Sample {
 
   mutating func picture() -> (key: CacheKey, tags: [String]) {
     let key = key(url(), number(2) == 0 ? nil : any(Self.identifiers))
-    return (key, Array(Self.tags.shuffled(using: &random).prefix(number(3))))
+    return (key, Array((Self.tags + Self.groups).shuffled(using: &random).prefix(number(3))))
   }
 
   mutating func scope() -> PurgeList.Scope { [.memory, .disk, .all][number(3)] }

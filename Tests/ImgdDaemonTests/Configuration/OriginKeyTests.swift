@@ -10,6 +10,7 @@ struct OriginKeyTests {
   private static let values: [String: String] = [
     "Key": "without X-Amz-* Signature", "MaxActive": "8", "Rate": "20/s", "MinFresh": "1d",
     "Fallback": "https://mirror.example.net{path}", "Bandwidth": "5M", "Proxy": "socks5h://127.0.0.1:1080",
+    "TagFields": "surrogate-key xkey",
   ]
 
   private func read(_ text: String) throws -> Configuration {

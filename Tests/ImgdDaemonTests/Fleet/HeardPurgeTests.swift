@@ -11,9 +11,9 @@ struct HeardPurgeTests {
   private let fleet = PlannedFleet()
 
   /// A core that has joined an empty log, with a picture under "/a".
-  private func stage(_ answer: OriginAnswer = .picture(png()), disk: Bool = true) throws
-    -> CoreStage
-  {
+  private func stage(
+    _ answer: OriginAnswer = .picture(png(), headers: [("Cache-Groups", #""g""#)]), disk: Bool = true
+  ) throws -> CoreStage {
     let stage = try CoreStage(["Disk.Enabled=\(disk)"], in: fleet)
     stage.origin.plan("/a", answer)
     stage.origin.plan("/b", .picture(png()))
@@ -83,6 +83,7 @@ struct HeardPurgeTests {
     { $0 }, { _ in PurgeFilter() },
     { _ in filter { $0.host = "127.0.0.1" } }, { _ in filter { $0.tag = "t" } },
     { _ in filter { $0.prefix = "http://127" } }, { _ in filter { $0.identifier = "" } },
+    { _ in filter { ($0.tag, $0.host) = ("g", "127.0.0.1") } },
   ]
 
   @Test(arguments: filters.indices)
@@ -91,7 +92,7 @@ struct HeardPurgeTests {
     try stage.fetch("/b")
     fleet.hear(Self.filters[place](stage.of("/a")))
     stage.settle()
-    #expect(stage.core.memory.count == (place == 0 || place == 3 ? 1 : 0))
+    #expect(stage.core.memory.count == ([0, 3, 6].contains(place) ? 1 : 0))
     #expect(stage.core.disk.count == stage.core.memory.count)
     #expect(try stage.source(of: "/a") == "network")
     #expect(stage.purges.history.position == PlannedFleet.position(1))

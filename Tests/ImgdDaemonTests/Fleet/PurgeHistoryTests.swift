@@ -320,6 +320,7 @@ private struct Sample {
   ]
   private static let paths = ["/", "/x", "/x/y", "/x/y?z", "/xy"]
   private static let tags = ["t", "u", "v"]
+  private static let groups = ["t", "u"].map(EntryTags.tag(ofGroup:))
   private static let identifiers = ["", "i", "j"]
   var random: SeededGenerator
 
@@ -337,7 +338,7 @@ private struct Sample {
 
   mutating func tagged() -> [String] {
     let count = number(3)
-    return Array(Self.tags.shuffled(using: &random).prefix(count))
+    return Array((Self.tags + Self.groups).shuffled(using: &random).prefix(count))
   }
 
   /// With up to two conditions on names: fewer than are told apart under one lead.

@@ -88,10 +88,7 @@ struct FilterQuery {
     if let digest = filter.digest { leads.append((Condition(text: "digest = ?", values: [.digest(digest)]), .entry)) }
     if let url = filter.url { leads.append((equal("url", url.text), .picture)) }
     if let tag = filter.tag {
-      let isTag =
-        leads.isEmpty
-        ? "tag IN (?, ?)" : "EXISTS (SELECT 1 FROM tag WHERE tag.tag IN (?, ?) AND tag.number = entry.number)"
-      leads.append((Condition(text: isTag, values: [.text(Array(tag.utf8)), .every]), .tag))
+      leads.append((tagged(tag, orGroup: filter.host != nil, leads: leads.isEmpty), .tag))
     }
     if let prefix = filter.prefix { leads.append((range("url", Array(prefix.utf8)), .picture)) }
     if let host = filter.host {
@@ -100,6 +97,21 @@ struct FilterQuery {
       leads.append((order.isName ? range("host", stored) : equal("host", order.stored), .picture))
     }
     return leads
+  }
+
+  /// Whether an entry has the tag, every tag, or, where groups count, that group. Where this leads, an entry that has
+  /// the tag and the group is led to once.
+  private static func tagged(_ tag: String, orGroup: Bool, leads: Bool) -> Condition {
+    let own = Value.text(Array(tag.utf8))
+    let group = Value.text(Array(EntryTags.tag(ofGroup: tag).utf8))
+    let isOne = "tag.tag IN " + (orGroup ? "(?, ?, ?)" : "(?, ?)")
+    let values = [own, .every] + (orGroup ? [group] : [])
+    guard leads else {
+      return Condition(text: "EXISTS (SELECT 1 FROM tag WHERE \(isOne) AND tag.number = entry.number)", values: values)
+    }
+    guard orGroup else { return Condition(text: isOne, values: values) }
+    let isBoth = "tag.tag = ? AND EXISTS (SELECT 1 FROM tag AS own WHERE own.tag = ? AND own.number = tag.number)"
+    return Condition(text: "\(isOne) AND NOT (\(isBoth))", values: values + [group, own])
   }
 
   private static func others(_ order: RemovalOrder) -> [Condition] {

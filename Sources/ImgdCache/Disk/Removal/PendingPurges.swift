@@ -111,6 +111,8 @@ final class PendingPurges {
     if !byHost.isEmpty {
       for host in Self.hosts(above: key.url.host) { if let works = byHost[host] { candidates.append(works) } }
     }
+    // An entry with too many tags has every one.
+    if EntryTags.areAll(tags ?? []) { candidates += byTag.values }
     for tag in tags ?? [] { if let works = byTag[tag] { candidates.append(works) } }
     return candidates
   }

@@ -1,3 +1,4 @@
+import ImgdCache
 import ImgdWire
 
 /// A shape of lines, and the form in which they want their pictures.
@@ -17,17 +18,32 @@ struct KnownShape {
   /// What lines get that ask for a picture as its origin sends it, and for nothing that it does not always have.
   enum BriefAnswer { case facts, path }
 
+  /// What few lines ask for besides.
+  final class Further {
+    /// Nil for pictures as their origins send them.
+    let form: WantedRendition?
+    let tags: [String]
+
+    init?(_ line: LineShape) {
+      form = WantedRendition(line.form, for: line.showing.delivery)
+      tags = line.tags
+      if form == nil, tags.isEmpty { return nil }
+    }
+
+    /// Whether there are tags that a picture lacks.
+    func adds(to image: CachedImage) -> Bool { !tags.isEmpty && !EntryTags.meetAll(tags, image.tags) }
+  }
+
   let line: LineShape
-  /// Nil for pictures as their origins send them.
-  let form: WantedRendition?
+  let further: Further?
   private let brief: BriefAnswer?
 
   init(_ line: LineShape) {
     self.line = line
-    form = WantedRendition(line.form, for: line.showing.delivery)
+    further = Further(line)
     brief =
       switch line.showing.delivery {
-      case _ where form != nil || line.showing.http || line.showing.describe: nil
+      case _ where further != nil || line.showing.http || line.showing.describe: nil
       case .none: .facts
       case .path: .path
       case .fd, .inline, .pixels: nil
@@ -50,7 +66,9 @@ protocol KnownLineAnswers: AnyObject {
   /// Prepares for several lines that stand in these bytes.
   func prepare(_ ahead: LinesAhead, in bytes: Span<UInt8>)
   /// Answers a line; false where it has to be executed.
-  func answer(_ line: Span<UInt8>, _ found: KnownShape.Found, in form: WantedRendition?, to client: ReplyPlace) -> Bool
+  func answer(
+    _ line: Span<UInt8>, _ found: KnownShape.Found, with further: KnownShape.Further?, to client: ReplyPlace
+  ) -> Bool
 }
 
 /// The lines of one read that have known shapes, from before the first of them is answered.

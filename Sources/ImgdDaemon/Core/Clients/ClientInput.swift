@@ -253,7 +253,7 @@ final class ClientInput {
   /// Answers a line without parsing it, if it has a known shape and asks for a picture in memory.
   private func answer(_ line: Span<UInt8>, for place: ReplyPlace) -> Bool {
     guard let found = ahead.next(line) ?? shapes.find(line) else { return false }
-    return known.answer(line, found, in: shapes.form(of: found.shape), to: place)
+    return known.answer(line, found, with: shapes.further(of: found.shape), to: place)
   }
 
   // MARK: Work of a line
@@ -310,8 +310,8 @@ struct KnownShapes {
     return found
   }
 
-  /// The form in which lines of a shape want their pictures; nil for pictures as their origins send them.
-  @inline(__always) func form(of shape: Int) -> WantedRendition? { shapes[shape].form }
+  /// What lines of a shape ask for besides; nil for pictures as their origins send them, without tags.
+  @inline(__always) func further(of shape: Int) -> KnownShape.Further? { shapes[shape].further }
 
   /// Learns from a line that no known shape fits.
   mutating func learn(from line: Span<UInt8>, in all: LineShapes) {

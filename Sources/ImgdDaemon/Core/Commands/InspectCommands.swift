@@ -251,7 +251,11 @@ extension JSONWriter {
     field("age", age)
     field("fresh_for", freshFor)
     field("stored", Timestamp.rfc3339(storedAt))
-    array("tags") { line in if !EntryTags.areAll(tags) { for tag in tags { line.value(tag) } } }
+    array("tags") { line in
+      if !EntryTags.areAll(tags) { for tag in EntryTags.withoutGroups(tags) { line.value(tag) } }
+    }
+    let groups = EntryTags.groups(tags)
+    if !groups.isEmpty { array("groups") { line in for group in groups { line.value(group) } } }
     if EntryTags.areAll(tags) { field("any_tag", true) }
   }
 

@@ -191,7 +191,7 @@ final class Downloader {
   }
 
   private func begin(_ download: MergedDownload) {
-    download.begunAt = loop.now
+    download.begin(after: purges, at: loop.now)
     counts.started += 1
     let fallback = download.failureOfOrigin == nil ? nil : fallback(for: download)
     let url = fallback ?? download.sentURL

@@ -43,7 +43,7 @@ final class MergedDownload {
   /// The last purge of the fleet that was heard before its transfer began.
   var mark: FleetPosition?
   /// When its transfer began; nil while it waits.
-  var begunAt: Instant?
+  private(set) var begunAt: Instant?
   /// The tiers that a purge or a later download keeps it out of; its picture is delivered all the same.
   private(set) var closedTiers = Tiers()
   /// The last purge that it was compared with and that was not about it.
@@ -59,8 +59,10 @@ final class MergedDownload {
   /// How it has ended, for those that have yet to be told.
   var settlement: Settlement?
   var round = Round()
-  /// The tags of all that have ever waited, each once.
+  /// The tags of all that have ever waited, each once, and in the end those of its origin.
   private(set) var tags: [String] = []
+  /// The last purge before its transfer began.
+  private var newestBefore: UInt64 = 0
 
   private var waiting = Roll<Waiter>()
   private var lastToLeave: PictureWish?
@@ -119,14 +121,34 @@ final class MergedDownload {
   /// Whether no request joins it any more: one that comes after a purge wants the picture as it is after that.
   var isPurged: Bool { !closedTiers.isEmpty }
 
-  /// Compares it with the purges that came since, before somebody joins it or its picture is kept.
+  /// Compares it with the purges that came since, before somebody joins it or its picture is kept. What it confirms
+  /// has tags of its own.
   func check(against purges: PurgeList) {
     guard checked < purges.newest, !isPurgedEverywhere else { return }
+    close(against: purges, after: checked, tags: EntryTags.union(confirming?.tags ?? [], tags))
+    if !isPurged { checked = purges.newest }
+  }
+
+  /// Notes that its transfer begins, after these purges.
+  func begin(after purges: PurgeList, at now: Instant) {
+    begunAt = now
+    newestBefore = purges.newest
+  }
+
+  /// Adds the tags that its origin gives the answer, and compares it with the purges by them since its transfer began: it
+  /// could not be known before that they are about it.
+  func add(tagsOfOrigin more: [String], checkedAgainst purges: PurgeList) {
+    guard !more.isEmpty else { return }
+    tags = EntryTags.union(tags, more)
+    guard newestBefore < purges.newest, !isPurgedEverywhere else { return }
+    close(against: purges, after: newestBefore, tags: more)
+  }
+
+  private func close(against purges: PurgeList, after number: UInt64, tags: [String]) {
     for tier in Tier.allCases {
-      let verdict = purges.verdict(on: mergeKey.key, tags: tags, in: tier.scope, after: checked, storedAt: nil)
+      let verdict = purges.verdict(on: mergeKey.key, tags: tags, in: tier.scope, after: number, storedAt: nil)
       if verdict != .untouched { closedTiers.insert(tier.scope) }
     }
-    if !isPurged { checked = purges.newest }
   }
 
   /// Keeps it out of all tiers: a later download has brought its picture first.

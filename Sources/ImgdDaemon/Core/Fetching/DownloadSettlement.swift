@@ -29,13 +29,15 @@ final class DownloadSettlement: FetchPart {
     let outcome =
       content?.isPicture == true ? outcome : download.failureOfOrigin.map { TransferOutcome.failed($0) } ?? outcome
     download.check(against: pictures.purges)
+    let named = OriginTags(outcome.head, fields: origins[download.url]?.tagFields ?? [])
+    download.add(tagsOfOrigin: named.all, checkedAgainst: pictures.purges)
     if case .failed(let failure) = outcome, downloader.isInterruption(failure, of: download) { return .interrupted }
     if outcome.isOfHost { pictures.answers.unknownNames.forget(download.mergeKey.key) }
     return switch (outcome, content) {
     case (.received(let result), .success(let picture)): .ended(received(result, picture, download))
     case (.received(let result), .failure(let reason)):
       .ended(.failure(FetchFailure(error: .notAnImage(reason), head: result.head)))
-    case (.received(let result), nil): confirmed(result, download)
+    case (.received(let result), nil): confirmed(result, download, keepsGroups: named.groups == nil)
     case (.redirected(let redirect), _): .redirected(redirected(redirect, download))
     case (.failed(let failure), _) where isAboutURL(failure, of: download):
       .refused(FetchFailure(failure), download.sentURL)
@@ -67,7 +69,9 @@ final class DownloadSettlement: FetchPart {
   }
 
   /// The origin has confirmed what is stored (304).
-  private func confirmed(_ result: TransferResult, _ download: MergedDownload) -> MergedDownload.Settlement {
+  private func confirmed(_ result: TransferResult, _ download: MergedDownload, keepsGroups: Bool)
+    -> MergedDownload.Settlement
+  {
     guard let stored = download.confirming else {
       return .ended(.failure(FetchFailure(error: .confirmedForClient, head: result.head)))
     }
@@ -84,7 +88,8 @@ final class DownloadSettlement: FetchPart {
       answer: ImageAnswer(
         StoredResponse(status: response.status, headers: headers, redirectTarget: response.redirectTarget),
         freshness: freshness, vary: download.mergeKey.outcome(of: headers)), tags: download.tags,
-      serial: download.serial, isPurged: download.isPurgedEverywhere, checked: download.checked, stored: moment)
+      keepsGroups: keepsGroups, serial: download.serial, isPurged: download.isPurgedEverywhere,
+      checked: download.checked, stored: moment)
     guard stored.isPicture else { return confirmed(answer: image, download) }
     removeAnswers(to: download)
     keep(image, of: download)
@@ -251,6 +256,14 @@ extension TransferReport.Content {
 }
 
 extension TransferOutcome {
+  fileprivate var head: ResponseHead? {
+    switch self {
+    case .received(let result): result.head
+    case .redirected(let redirect): redirect.head
+    case .failed(let failure): failure.head
+    }
+  }
+
   /// Whether a host has answered, so that its name is known.
   fileprivate var isOfHost: Bool { if case .failed(let failure) = self { failure.head != nil } else { true } }
 }

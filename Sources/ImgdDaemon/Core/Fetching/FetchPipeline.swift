@@ -52,7 +52,10 @@ final class FetchPipeline: FetchPart {
       if missesMemory { pictures.memory.noteMiss() }
       return .recalled(recall(for: job))
     case .give(let answer, let confirmsLater):
-      if job.mode.counts { pictures.answers.noteUse(of: answer) }
+      if job.mode.counts {
+        pictures.answers.noteUse(of: answer)
+        pictures.answers.add(job.request.tags, to: answer)
+      }
       if confirmsLater { confirm(answer, after: job) }
       return .given(answer)
     case .askFleet: return askFleet(for: job)
@@ -147,6 +150,7 @@ final class FetchPipeline: FetchPart {
         pictures.memory.noteUse(of: found.image, at: loop.now)
       }
       _ = hits.recordHit()
+      pictures.add(job.request.tags, to: found.image)
     }
     let shown = found.isMade ? found : found.asShown(at: loop.now)
     complete(job, FetchOutcome(stored: shown, under: job.mergeKey, at: loop.now))
@@ -350,6 +354,9 @@ final class FetchPipeline: FetchPart {
 
   /// An outcome as a job sees it; one that is stale says if its origin could not be asked.
   private func own(_ outcome: FetchOutcome, of job: FetchJob) -> FetchOutcome {
+    if case .failure(let failure) = outcome, failure.isOfOrigin, let fallback = job.machine.fallback {
+      pictures.add(job.request.tags, to: fallback.image)
+    }
     let outcome = job.own(outcome, at: loop.now)
     return downloader.reaches(job.route.url) ? outcome : outcome.saidToBeOffline
   }

@@ -39,7 +39,7 @@ final class FetchRequests: FetchPart {
       request.isPlain && !jobs.isDraining && jobs.isUnknown(request.receipt) && (origins.isEmpty || isByKey(request))
     if mayBeReady, ready.answer(request, id: id, to: client) { return }
     let digest = mayBeReady ? ready.digest(of: request, from: client) : nil
-    if let digest, ready.answer(request, under: digest, id: id, to: client) { return }
+    if let digest, request.tags.isEmpty, ready.answer(request, under: digest, id: id, to: client) { return }
     do throws(WireError) { try accept(request, digest, id: id, from: client) } catch {
       client.refuse(id: id, receipt: request.receipt, url: request.url, error)
     }
@@ -119,12 +119,14 @@ final class ReadyAnswers: FetchPart {
   /// under such a URL.
   private func answerFromMemory(_ request: FetchRequest, id: RequestID, to client: ReplyPlace) -> Bool {
     guard let image = pictures.readyImage(for: request, uid: client.peer.uid) else { return false }
+    if request.hasExtras { pictures.add(request.tags, to: image) }
     return answer(request, with: image, id: id, to: client)
   }
 
   /// Answers with a picture that is known under another URL, to which remembered redirects lead.
   private func answerAlongRedirects(_ request: FetchRequest, id: RequestID, to client: ReplyPlace) -> Bool {
-    guard request.identifier == nil, let image = pictures.readyImage(redirectedFrom: request.url, atMost: mostRedirects)
+    guard request.identifier == nil, request.tags.isEmpty,
+      let image = pictures.readyImage(redirectedFrom: request.url, atMost: mostRedirects)
     else { return false }
     return answer(request, with: image, finalURL: image.url.text, id: id, to: client)
   }

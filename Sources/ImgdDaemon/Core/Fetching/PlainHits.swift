@@ -88,7 +88,7 @@ final class PlainHits: KnownLineAnswers {
 
   /// Answers a line of a known shape; false when it has to go the long way.
   func answer(
-    _ line: Span<UInt8>, _ found: KnownShape.Found, in form: WantedRendition?, to client: ReplyPlace
+    _ line: Span<UInt8>, _ found: KnownShape.Found, with further: KnownShape.Further?, to client: ReplyPlace
   ) -> Bool {
     guard !jobs.isDraining, jobs.isUnknown(found.parts.receipt) else { return false }
     let (id, url) = (line.extracting(found.parts.id), line.extracting(found.parts.url))
@@ -103,9 +103,10 @@ final class PlainHits: KnownLineAnswers {
       case false: break
       }
     }
-    guard let image = memory.peekReady(url, tag: found.tag, at: loop.now),
+    // Tags that the picture lacks are added on the long way.
+    guard let image = memory.peekReady(url, tag: found.tag, at: loop.now), further?.adds(to: image) != true,
       let hit = found.parts.tag.isEmpty
-        ? hit(image, form, found.showing, for: client)
+        ? hit(image, further?.form, found.showing, for: client)
         : hit(image, unlessTagged: line.extracting(found.parts.tag), found.showing, for: client)
     else { return false }
     let elapsed = countKnown(hit.image)

@@ -9,6 +9,26 @@ extension PictureTiers {
   /// Keeps the description of a picture with it, in both tiers.
   func describe(_ image: CachedImage, as description: [UInt8]) {
     noteEviction(memory.describe(image, as: description))
+    writeDown(image)
+  }
+
+  /// Adds the tags of a fetch to a picture that it is shown, in both tiers; where that is a form, to the picture that it
+  /// was made of as well.
+  func add(_ tags: [String], to image: CachedImage) {
+    guard !tags.isEmpty else { return }
+    let key = image.originalKey
+    let original = key.flatMap { memory.peek($0) }
+    if let original { add(tags, to: original) }
+    guard !EntryTags.meetAll(tags, image.tags) else { return }
+    noteEviction(memory.add(tags, to: image))
+    writeDown(image)
+    guard let key, original == nil else { return }
+    let addThem = { [unowned self] (original: CachedImage?) in if let original { add(tags, to: original) } }
+    disk.fetch(key, countsAsUse: false, then: addThem).passOn(to: addThem)
+  }
+
+  /// Has the disk keep what has changed of a picture's record.
+  private func writeDown(_ image: CachedImage) {
     // It may still be on its way to the disk.
     disk.whenSettled(image) { [unowned self] in if disk.holds(image) { disk.renew(image, countsAsUse: false) } }
   }

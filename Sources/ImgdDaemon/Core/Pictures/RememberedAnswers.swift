@@ -80,6 +80,13 @@ final class RememberedAnswers {
 
   func noteUse(of answer: CachedImage) { tier.noteUse(of: answer, at: loop.now) }
 
+  /// Adds the tags of a fetch to an answer that it is given.
+  func add(_ tags: [String], to answer: CachedImage) {
+    guard !EntryTags.meetAll(tags, answer.tags) else { return }
+    _ = tier.add(tags, to: answer)
+    trim()
+  }
+
   /// Keeps an answer in place of an earlier one under its key.
   func keep(_ answer: CachedImage) {
     guard answer.cost <= capacity else { return }

@@ -146,6 +146,8 @@ package struct Configuration: Sendable, Equatable {
     package var minFresh: Duration?
     /// Where a picture is fetched if the origin cannot be reached.
     package var fallback: FallbackURL?
+    /// The fields of answers that have tags, in lower case.
+    package var tagFields: [String] = []
   }
 
   /// What a file had when it was read.

@@ -44,6 +44,9 @@ extension Configuration {
     ConfigurationKey(
       .origin, "Fallback", \.fallback, .optional(.fallbackURL),
       "A URL with {path} that is fetched if the origin cannot be reached or is in trouble."),
+    ConfigurationKey(
+      .origin, "TagFields", \.tagFields, .fieldNames,
+      "Header fields of answers that have tags, such as Surrogate-Key, Cache-Tag or xkey."),
   ]
 }
 

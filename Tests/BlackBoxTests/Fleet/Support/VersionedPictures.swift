@@ -25,11 +25,13 @@ final class VersionedPictures {
     origin.plan(path, Self.answer(path, version, padding: sizes[path] ?? 0))
   }
 
-  /// The origin's answer with a version.
+  /// The origin's answer with a version; each picture is a group of its own.
   static func answer(_ path: String, _ version: Int, padding: Int = 0) -> OriginAnswer {
     .conditional(
       bytes(path, version, padding: padding), tag: #""\#(version)""#,
-      headers: [("Content-Type", "image/png"), ("Cache-Control", "max-age=3600")])
+      headers: [
+        ("Content-Type", "image/png"), ("Cache-Control", "max-age=3600"), ("Cache-Groups", "\"\(path)\""),
+      ])
   }
 
   /// The version that the origin has now.

@@ -82,7 +82,7 @@ struct FilterQueryTests {
     return sampleRow(
       digest, url: "http://\(host)/\(path)", host: host,
       identifier: identifiers.randomElement(using: &random) ?? nil,
-      tags: tags.filter { _ in Bool.random(using: &random) },
+      tags: (tags + groups).filter { _ in Bool.random(using: &random) },
       storedAt: .random(in: 0...5, using: &random), lastAccess: .random(in: 0...5, using: &random),
       freshUntil: .random(in: 0...5, using: &random))
   }
@@ -200,6 +200,7 @@ private let askedHosts = hosts + ["b.example.org", "ORG", "", "1", "xample.org"]
 private let paths = ["", "a", "a/b", "a%20b", "ä", "a_b"]
 private let identifiers: [String?] = [nil, "", "x", "y"]
 private let tags = ["red", "big", "old"]
+private let groups = ["red", "big"].map(EntryTags.tag(ofGroup:))
 
 /// The moment at which all are asked.
 private let now: Int64 = 3
@@ -212,7 +213,11 @@ extension RemovalOrder {
     if let own = filter.identifier, (row.record.identifier ?? "") != own { return false }
     if let prefix = filter.prefix, !row.record.url.hasPrefix(prefix) { return false }
     if let host = filter.host, !isBelow(host.lowercased(), row.host) { return false }
-    if let tag = filter.tag, !row.record.tags.contains(tag) { return false }
+    if let tag = filter.tag, !row.record.tags.contains(tag),
+      filter.host == nil || !row.record.tags.contains(EntryTags.tag(ofGroup: tag))
+    {
+      return false
+    }
     if let storedBefore, row.record.storedAt >= storedBefore { return false }
     if let usedBefore, row.lastAccess >= usedBefore { return false }
     if let staleAt, row.record.freshUntil > staleAt { return false }

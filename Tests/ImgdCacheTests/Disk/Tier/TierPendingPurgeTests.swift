@@ -98,6 +98,18 @@ struct TierPendingPurgeTests {
     stage.turn()
   }
 
+  @Test func `a picture with too many tags has every one before a purge is carried out`() throws {
+    let stage = try TierStage(.limits(lease: .zero))
+    stage.store(photo(url(1), tags: [""], on: stage))
+    let mayGoOn = busy(stage)
+    var filter = PurgeFilter()
+    filter.tag = "t"
+    stage.tier.purge(filter, soft: false) { _ in }
+    #expect(fetch(url(1), stage) == nil)
+    mayGoOn.with { $0 = true }
+    stage.turn()
+  }
+
   @Test func `ages are asked of the index`() throws {
     let stage = try TierStage()
     stage.store(photo(url(1), headers: [("cache-control", "max-age=10")], on: stage))

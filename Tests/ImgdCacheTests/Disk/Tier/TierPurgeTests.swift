@@ -11,9 +11,11 @@ struct TierPurgeTests {
     "https://example.org/a/1", "https://example.org/b/2", "https://cdn.example.org/a/3",
   ]
 
+  private static let group = EntryTags.tag(ofGroup: "g")
+
   static func fill(_ stage: TierStage) {
     for (place, url) in urls.enumerated() {
-      stage.tier.add(photo(url, body(1_000 * (place + 1)), tags: ["all", "t\(place)"], on: stage))
+      stage.tier.add(photo(url, body(1_000 * (place + 1)), tags: ["all", "t\(place)", group], on: stage))
     }
   }
 
@@ -33,6 +35,8 @@ struct TierPurgeTests {
     Case(description: "host below", change: { $0.host = "cdn.example.org" }, gone: [2]),
     Case(description: "tag", change: { $0.tag = "t1" }, gone: [1]),
     Case(description: "tag of all", change: { $0.tag = "all" }, gone: [0, 1, 2]),
+    Case(description: "group", change: { ($0.tag, $0.host) = ("g", "cdn.example.org") }, gone: [2]),
+    Case(description: "group without a host", change: { $0.tag = "g" }, gone: []),
     Case(description: "identifier", change: { $0.identifier = "x" }, gone: []),
     Case(description: "no identifier", change: { $0.identifier = "" }, gone: [0, 1, 2]),
     Case(
