@@ -44,6 +44,21 @@ struct RecipeTests {
     return try run("/bin/sh", "-c", block).output
   }
 
+  @Test func `the sections of origins are configurations without a mistake`() throws {
+    let key = "[default]\naws_access_key_id = AKIDEXAMPLE\naws_secret_access_key = secret\n"
+    try write(key, to: directory.path + "/photos.credentials")
+    try write("Authorization: Bearer secret\n", to: directory.path + "/intranet.headers")
+    for name in ["photos.credentials", "intranet.headers"] { chmod(directory.path + "/" + name, 0o640) }
+    let sections = try blocks("ini", "Origins")
+    #expect(sections.count == 5)
+    for section in sections {
+      let file = directory.path + "/imgd.conf"
+      try write(section.replacing("/etc/imgd", with: directory.path), to: file)
+      let checked = try run(BuiltProduct.path(of: "imgd"), "--config", file, "--check-config")
+      #expect(checked.code == 0, "\(section)\(checked.output)")
+    }
+  }
+
   @Test func `a picture is copied from the cache`() throws {
     #expect(try shell("wallpaper.jpg") == "")
     #expect(readBytes(directory.path + "/wallpaper.jpg") == Self.cat)

@@ -44,6 +44,20 @@ struct ProxyRulesTests {
     #expect(rules.contact(for: c) == "proxy.example")
   }
 
+  @Test func `a bucket is where its endpoint is`() throws {
+    var network = Configuration.Network()
+    network.proxy = Self.usual
+    network.noProxy = [try OriginPattern("*.lan")]
+    var origins: [OriginPattern: Configuration.Origin] = [:]
+    for (bucket, endpoint) in [("near", "http://minio.lan:9000"), ("far", "https://minio.example")] {
+      origins[try OriginPattern("s3://\(bucket)"), default: .init()].endpoint = BucketEndpoint(endpoint)
+    }
+    let rules = ProxyRules(network, origins: OriginRules(origins))
+    let (near, far) = (try CanonicalURL.parse("s3://near/a"), try CanonicalURL.parse("s3://far/a"))
+    #expect(rules.proxy(for: near) == nil && rules.contact(for: near) == "minio.lan")
+    #expect(rules.proxy(for: far) == Self.usual && rules.contact(for: far) == "proxy.example")
+  }
+
   @Test func `each transfer is told its way, and the speed that its host shares`() throws {
     let stage = try CoreStage(
       "Network.Proxy=http://[::1]:1", "Origin a.example.Proxy=none", "Origin *.b.example.Bandwidth=1M",

@@ -1,4 +1,5 @@
 import ImgdCache
+import ImgdTransfer
 
 /// How each origin is reached: directly, or through a proxy.
 struct ProxyRules {
@@ -21,13 +22,19 @@ struct ProxyRules {
   /// The URL of the proxy for a URL; nil for none.
   func proxy(for url: CanonicalURL) -> String? {
     if let chosen = origins[url]?.proxy { return chosen }
-    return usual == nil || exceptions[url] != nil ? nil : usual
+    return usual == nil || exceptions[place(of: url)] != nil ? nil : usual
   }
 
-  /// The host to which a connection is made for a URL: its own, or that of a proxy.
+  /// The host to which a connection is made for a URL: its own, that of a proxy, or the endpoint of a bucket.
   func contact(for url: CanonicalURL) -> String {
     guard let proxy = proxy(for: url), let slashes = proxy.firstRange(of: "//"), let colon = proxy.lastIndex(of: ":")
-    else { return url.host }
+    else { return place(of: url).host }
     return String(proxy[slashes.upperBound..<colon])
+  }
+
+  /// The endpoint of a bucket, for the URL of an object, and otherwise the URL itself.
+  private func place(of url: CanonicalURL) -> CanonicalURL {
+    guard let endpoint = origins[url]?.endpoint, let place = try? CanonicalURL.parse(endpoint.text) else { return url }
+    return place
   }
 }
