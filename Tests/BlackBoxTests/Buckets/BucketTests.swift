@@ -42,6 +42,17 @@ struct BucketTests {
     }
   }
 
+  @Test func `the gateway shows objects of a bucket that is allowed by its name`() throws {
+    let stage = try BucketStage()
+    stage.origin.plan("/odd.keys/a%20%281%29", stage.judge.answer(png()))
+    for (allowed, status) in [("s3://odd.keys", 200), ("*", 403), ("odd.keys", 403)] {
+      let gateway = try GatewayProcess(before: stage.daemon.socket, ["Allow=\(allowed)"])
+      for target in ["/plain/s3://odd.keys/a%20(1)", "/fetch?url=s3%3A%2F%2Fodd.keys%2Fa%2520(1)"] {
+        #expect(try gateway.get(target).status == status, "\(allowed) \(target)")
+      }
+    }
+  }
+
   @Test func `a bucket without a section is an error at once`() throws {
     let stage = try BucketStage()
     let line = try stage.client.ask(#"{"cmd":"fetch","url":"s3://other/a"}"#)

@@ -197,6 +197,7 @@ extension Configuration: ProgramConfiguration {
     ("IMGD_SOCKET", .control, "Socket")
   ]
 
+  /// Names the mistakes that lie in several values together.
   package func contradictions(origin: (_ key: String) -> String) -> [String] {
     memoryContradictions(origin) + originContradictions(origin)
   }
