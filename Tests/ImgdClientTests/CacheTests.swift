@@ -46,12 +46,14 @@ struct CacheTests {
   }
 
   @Test func `an entry is found without being used`() async throws {
-    let url = stage.url("/a", .picture(TestPicture.png(.plain([10, 20, 30, 255]))))
+    let picture = TestPicture.png(.plain([10, 20, 30, 255]))
+    let url = stage.url("/a", .picture(picture, headers: [("Cache-Groups", #""g", "h""#)]))
     var options = FetchOptions()
     options.tags = ["x"]
     _ = try await stage.client.fetch(url, options)
     let entry = try #require(try await stage.client.query(url, describe: true))
     #expect(entry.tier == "memory" && entry.format == "png" && entry.tags == ["x"])
+    #expect(entry.groups == ["g", "h"])
     #expect(entry.width == 16 && entry.age != nil)
     #expect(entry.placeholder?.average == Colour("#0a141e"))
   }
