@@ -82,9 +82,19 @@ final class OriginRules {
 
   /// The name by which downloads from the origin of a URL are counted: its host, with the port where a section is about
   /// that alone.
-  func host(of url: CanonicalURL) -> String {
-    section(for: url)?.pattern.port == nil ? url.host : "\(url.host):\(url.port)"
+  func host(of url: CanonicalURL) -> String { account(of: url).host }
+
+  /// That name, and the pattern of the section that applies to the URL.
+  func account(of url: CanonicalURL) -> (section: OriginPattern?, host: String) {
+    let pattern = section(for: url)?.pattern
+    return (pattern, pattern?.port == nil ? url.host : "\(url.host):\(url.port)")
   }
+
+  /// The patterns of all sections.
+  var patterns: some Collection<OriginPattern> { origins.keys }
+
+  /// Why the file with the fields of a section cannot be used as it is now; nil where it can, or there is none.
+  func headerProblem(of pattern: OriginPattern) -> String? { origins[pattern]?.headers?.problem }
 
   /// The URL of the key under which an answer for a URL is kept.
   func key(of url: CanonicalURL) -> CanonicalURL { self[url]?.key?.key(of: url) ?? url }

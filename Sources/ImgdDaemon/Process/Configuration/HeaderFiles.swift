@@ -43,7 +43,8 @@ struct HeaderFiles: Sendable {
       do throws(SecretFileProblem) {
         changes.append(Change(pattern: pattern, name: name, headers: try read(name, of: pattern), problem: nil))
       } catch {
-        let former = Configuration.OriginHeaders(fields: origin.headers?.fields ?? [], stamp: stamp)
+        let former = Configuration.OriginHeaders(
+          fields: origin.headers?.fields ?? [], stamp: stamp, problem: error.message)
         changes.append(Change(pattern: pattern, name: name, headers: former, problem: error.message))
       }
     }
