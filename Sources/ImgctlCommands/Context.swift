@@ -64,6 +64,18 @@ struct Context {
     return (DaemonStatistics(reply: answer.reply, moment: .current), answer)
   }
 
+  /// All that the daemon knows of origins; nothing where it is too old to be asked.
+  func origins(over connection: ControlConnection) throws(Failure) -> [Reply] {
+    var origins: [Reply] = []
+    var page = PageRequest()
+    repeat {
+      let reply = try answer(to: .origins(page), over: connection, within: Self.patience).reply
+      origins += reply.objects("origins") ?? []
+      page.cursor = reply.text("cursor")
+    } while page.cursor != nil
+    return origins
+  }
+
   func print(_ text: String) throws(Failure) { try print(Array(text.utf8)) }
 
   /// Prints data, such as a drawn picture, and a newline.

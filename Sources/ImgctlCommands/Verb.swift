@@ -44,6 +44,7 @@ enum Verbs {
       KnownVerb(Entries.self),
       KnownVerb(PurgePictures.self),
       KnownVerb(Stats.self),
+      KnownVerb(Origins.self),
       KnownVerb(Top.self),
       KnownVerb(Monitor.self),
       KnownVerb(Sheet.self),

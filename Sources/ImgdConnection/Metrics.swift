@@ -7,12 +7,12 @@ import ImgdWire
 /// The daemon's counters in the text exposition format of Prometheus.
 package enum Metrics {
   /// All metrics, without a newline at the end; `program` is the one that shows them.
-  package static func text(of statistics: DaemonStatistics, by program: String) -> String {
-    page(of: statistics, by: program).text
+  package static func text(of statistics: DaemonStatistics, origins: [Reply] = [], by program: String) -> String {
+    page(of: statistics, origins: origins, by: program).text
   }
 
   /// All metrics, for a program that adds its own.
-  package static func page(of statistics: DaemonStatistics, by program: String) -> MetricsPage {
+  package static func page(of statistics: DaemonStatistics, origins: [Reply] = [], by program: String) -> MetricsPage {
     var page = MetricsPage()
     for family in MetricFamily.all {
       page.add(
@@ -25,6 +25,7 @@ package enum Metrics {
       of: ["fleet"], from: statistics, to: &page, named: "imgd_fleet_lookup_duration",
       "from a question to the fleet's server to its answer")
     addStates(of: statistics, to: &page)
+    OriginMetrics(origins).add(to: &page)
     addUnknown(of: statistics, to: &page, by: program)
     return page
   }
@@ -57,7 +58,7 @@ package enum Metrics {
   }
 
   /// Seconds from microseconds, which the daemon reports with one decimal.
-  private static func seconds(_ microseconds: Double) -> Double { (microseconds * 10).rounded() / 1e7 }
+  static func seconds(_ microseconds: Double) -> Double { (microseconds * 10).rounded() / 1e7 }
 
   /// Adds the states that have a name: the name is a label of a metric that is always 1.
   private static func addStates(of statistics: DaemonStatistics, to page: inout MetricsPage) {

@@ -123,8 +123,8 @@ enum GatewayMetrics {
   static let type = "text/plain; version=0.0.4; charset=utf-8"
 
   /// The whole exposition, with a newline at the end; without the daemon's metrics where it gives none.
-  static func text(_ counters: GatewayCounters, of statistics: DaemonStatistics?) -> String {
-    var page = statistics.map { Metrics.page(of: $0, by: "imgd-http") } ?? MetricsPage()
+  static func text(_ counters: GatewayCounters, of statistics: DaemonStatistics?, origins: [Reply] = []) -> String {
+    var page = statistics.map { Metrics.page(of: $0, origins: origins, by: "imgd-http") } ?? MetricsPage()
     page.add("imgd_up", "gauge", "Whether the daemon answers", [([], statistics == nil ? 0 : 1)])
     let server = counters.server
     let single = [

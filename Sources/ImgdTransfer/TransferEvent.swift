@@ -51,6 +51,8 @@ package struct ResponseHead: Sendable, Equatable {
   package let status: Int
   /// Names in lower case, in the order of arrival, each once: repeated ones are joined by `, `.
   package let headers: [HeaderField]
+  /// The time from the beginning of the exchange, which may have had to connect, to the first line of the answer.
+  package var firstByteAfter: Duration?
 
   package init(status: Int, headers: [HeaderField]) {
     self.status = status

@@ -9,6 +9,7 @@ package enum Request: Equatable, Sendable {
   case slots(PageRequest)
   indirect case purge(PurgeRequest)
   case stats
+  case origins(PageRequest)
   case query(QueryRequest)
   indirect case entries(EntriesRequest)
   case subscribe(Topics)
@@ -19,7 +20,7 @@ package enum Request: Equatable, Sendable {
 
   /// The commands, by their names on the wire.
   package enum Command: String, CaseIterable, Sendable {
-    case fetch, cancel, wait, list, slots, purge, stats, query, entries, subscribe
+    case fetch, cancel, wait, list, slots, purge, stats, origins, query, entries, subscribe
     case hello, ping, config, reload
   }
 
@@ -33,6 +34,7 @@ package enum Request: Equatable, Sendable {
     case .slots: .slots
     case .purge: .purge
     case .stats: .stats
+    case .origins: .origins
     case .query: .query
     case .entries: .entries
     case .subscribe: .subscribe

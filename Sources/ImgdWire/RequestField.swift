@@ -62,7 +62,7 @@ extension Request.Command {
     case .query: FieldSet([.url, .identifier, .describe])
     case .entries: FieldSet([.tier, .limit, .cursor, .prefix])
     case .subscribe: FieldSet([.events])
-    case .list, .slots: FieldSet([.limit, .cursor])
+    case .list, .slots, .origins: FieldSet([.limit, .cursor])
     case .stats, .hello, .ping, .config, .reload: []
     }
   }

@@ -151,6 +151,7 @@ enum CommandParser {
     case .slots: .slots(try page(PageRequest(), fields, in: line))
     case .purge: .purge(try purge(fields, in: line))
     case .stats: .stats
+    case .origins: .origins(try page(PageRequest(), fields, in: line))
     case .query:
       .query(
         QueryRequest(
@@ -245,7 +246,8 @@ extension Request.Command {
     switch self {
     case .fetch, .query, .purge: #"{"cmd":"\#(rawValue)","url":"https://example.org/a.jpg"}"#
     case .cancel, .wait: #"{"cmd":"\#(rawValue)","receipt":"5d0c9b7e-2a43-4b57-9a57-2c2e3c9e1b11"}"#
-    case .list, .slots, .stats, .entries, .subscribe, .hello, .ping, .config, .reload: #"{"cmd":"\#(rawValue)"}"#
+    case .list, .slots, .stats, .origins, .entries, .subscribe, .hello, .ping, .config, .reload:
+      #"{"cmd":"\#(rawValue)"}"#
     }
   }
 }

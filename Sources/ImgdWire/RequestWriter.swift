@@ -22,7 +22,7 @@ extension Request {
     case .wait(let wait):
       json.field(.receipt, wait.receipt.description)
       json.field(.deliver, wait.delivery?.rawValue)
-    case .list(let page), .slots(let page): page.write(to: &json, usual: PageRequest())
+    case .list(let page), .slots(let page), .origins(let page): page.write(to: &json, usual: PageRequest())
     case .purge(let purge):
       json.field(.url, purge.url)
       json.field(.identifier, purge.identifier)

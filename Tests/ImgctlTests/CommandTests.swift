@@ -172,9 +172,9 @@ struct CommandTests {
   }
 
   @Test func `list tells how long a host is left alone`() throws {
-    let job = #"{"receipt":"A","state":"queued","retry_after_ms":13500,"url":"u"}"#
+    let job = #"{"receipt":"A","state":"queued","held":"asked","wait_ms":13500,"url":"u"}"#
     let daemon = try ScriptedDaemon { _ in [.line(#"{"ok":true,"jobs":[\#(job)],"cursor":null}"#)] }
-    #expect(imgctl(["list"], daemon).output.contains("A        queued, held 14s  "))
+    #expect(imgctl(["list"], daemon).output.contains("A        queued, asked to wait, 14s left  "))
   }
 
   @Test(

@@ -15,6 +15,20 @@ let someStatistics = """
   "process":{"version":"1.2\\u001b","pid":7,"uptime_s":3700},"new":{"thing":{"twice":4096}}}
   """
 
+/// A section with a host of its own, and a host with a hostile name.
+let someOrigins = #"""
+  {"ok":true,"origins":[\#
+  {"host":"a.example","section":"*.example","requests":8,"hits":5,"coalesced":1,"downloads":2,"errors":1,\#
+  "bytes_received":2048,"first_byte_us":{"count":2,"p50":1500.0,"p99":2000000.0},"active":1,"queued":3,"held":"asked",\#
+  "wait_ms":13500,"since_s":9},\#
+  {"host":"b\"c\n","section":null,"requests":9,"hits":0,"coalesced":0,"downloads":9,"errors":9,"bytes_received":0,\#
+  "active":0,"queued":0,"refusal":{"status":403,"times":9,"age_s":4},"since_s":9},\#
+  {"section":"*.example","requests":10,"hits":5,"coalesced":1,"downloads":4,"errors":1,"bytes_received":4096,\#
+  "active":1,"queued":3,"since_s":9,"problem":"HeaderFile=/f cannot be read: Permission denied"},\#
+  {"section":"z.example","requests":0,"hits":0,"coalesced":0,"downloads":0,"errors":0,"bytes_received":0,"active":0,\#
+  "queued":0,"since_s":3700}],"cursor":null}
+  """#
+
 func statistics(
   _ text: String = someStatistics, at seconds: Int64 = 0
 ) throws -> DaemonStatistics {
@@ -28,6 +42,7 @@ struct StatsTests {
 
   init() throws {
     daemon = try ScriptedDaemon { request in
+      if request == #"{"cmd":"origins"}"# { return [.line(someOrigins)] }
       #expect(request == #"{"cmd":"stats"}"#)
       return [.line(someStatistics)]
     }
@@ -97,6 +112,11 @@ struct StatsTests {
       "imgd_pressure_last_event_timestamp_seconds 86401", "imgd_disk_loading 0",
       "imgd_network_offline 1", "imgd_network_outages_total 2", "imgd_downloads_interrupted_total 1",
       "# TYPE imgd_new_thing_twice untyped", "imgd_new_thing_twice 4096",
+      #"imgd_section_requests_total{section="*.example"} 10"#, #"imgd_section_problem{section="*.example"} 1"#,
+      #"imgd_section_problem{section="z.example"} 0"#,
+      #"imgd_host_held{host="a.example",section="*.example",reason="asked"} 1"#,
+      #"imgd_host_first_byte_seconds{host="a.example",section="*.example",quantile="0.99"} 2"#,
+      #"imgd_host_refusals{host="b\"c\\x0a",section=""} 9"#, "# TYPE imgd_host_errors_total counter",
     ] {
       #expect(lines.contains(Substring(line)), "\(line)")
     }

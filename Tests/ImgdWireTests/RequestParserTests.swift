@@ -18,7 +18,7 @@ struct RequestParserTests {
       .wait(WaitRequest(receipt: receipt, delivery: .fd))
     ),
     (#"{"cmd":"list"}"#, .list(PageRequest())), (#"{"cmd":"slots"}"#, .slots(PageRequest())),
-    (#"{"cmd":"stats"}"#, .stats),
+    (#"{"cmd":"stats"}"#, .stats), (#"{"cmd":"origins","cursor":"9"}"#, .origins(PageRequest(cursor: "9"))),
     (#"{"cmd":"hello"}"#, .hello), (#"{"cmd":"ping"}"#, .ping),
     (#"{"cmd":"config"}"#, .config), (#"{"cmd":"reload"}"#, .reload),
     (#"{"cmd":"query","url":"u"}"#, .query(QueryRequest(url: "u"))),

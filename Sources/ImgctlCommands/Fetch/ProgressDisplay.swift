@@ -181,8 +181,13 @@ struct ProgressText {
     switch transfer.state {
     case .asked: return "asked for"
     case .queued:
-      guard let end = board.holdEnd(of: transfer), end > now else { return "queued" }
-      return "\(transfer.host) asked to wait, \(Quantity.time(roundedUp: end - now)) left"
+      if let end = board.holdEnd(of: transfer), end > now {
+        return "\(transfer.host) asked to wait, \(Quantity.time(roundedUp: end - now)) left"
+      }
+      guard let held = transfer.held, held.reason != "asked", held.end.map({ $0 > now }) ?? true,
+        let text = HeldText.text(held.reason, wait: held.end.map { $0 - now })
+      else { return "queued" }
+      return "queued: \(text)"
     case .started: return "waiting for \(transfer.host)"
     case .preparing: return "being prepared"
     case .receiving:

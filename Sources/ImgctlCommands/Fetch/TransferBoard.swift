@@ -16,6 +16,8 @@ struct TransferBoard {
     var expected: Int?
     /// The moment until which its host has asked to be left alone.
     var heldUntil: Instant?
+    /// What else it waits for, and until when, if that is known.
+    var held: (reason: String, end: Instant?)?
 
     /// The host with its port, as the URL has it.
     var host: String {
@@ -66,6 +68,7 @@ struct TransferBoard {
     case "queued":
       transfer.state = .queued
       transfer.heldUntil = event.number("retry_after_ms").map { now + .milliseconds($0) }
+      transfer.held = event.text("held").map { ($0, event.number("wait_ms").map { now + .milliseconds($0) }) }
     case "started": transfer.state = .started
     case "placeholder": transfer.state = .preparing
     case "progress":

@@ -7,7 +7,7 @@ struct ListFetches: Verb {
   static let description = VerbDescription(
     "list", "show the fetches under way", options: [.json],
     details: """
-      A line for each fetch, the oldest first. One that is held waits since its host has asked to be left alone, for the time shown. Several requests that share one download are one fetch with several waiters.
+      A line for each fetch, the oldest first. A queued one says what it waits for, if that is more than its turn, and for how long if that is known. Several requests that share one download are one fetch with several waiters.
       """)
 
   init(_ arguments: Arguments) {}
@@ -35,11 +35,11 @@ struct ListFetches: Verb {
   }
 
   private static func row(_ fetch: Reply) -> [String] {
-    // How long the host has asked to be left alone.
-    let pause = fetch.number("retry_after_ms").map { ", held " + Quantity.time(roundedUp: .milliseconds($0)) } ?? ""
+    let wait = fetch.number("wait_ms").map { Duration.milliseconds($0) }
+    let held = fetch.text("held").flatMap { HeldText.text($0, wait: wait) }.map { ", \($0)" } ?? ""
     let received = fetch.number("received") ?? 0
     return [
-      printable(fetch.display("receipt")), printable(fetch.display("state")) + pause,
+      printable(fetch.display("receipt")), printable(fetch.display("state")) + held,
       printable(fetch.display("priority")), Quantity.shortSize(received),
       fetch.number("expected").flatMap { Quantity.share(received, of: $0) } ?? "-",
       printable(fetch.display("waiters")), Quantity.time(milliseconds: fetch.number("age_ms") ?? 0),

@@ -50,7 +50,9 @@ struct Stats: Verb {
     let (statistics, answer) = try context.statistics(over: connection)
     switch form {
     case .json: try context.print(answer.text)
-    case .prometheus: try context.print(Metrics.text(of: statistics, by: "imgctl"))
+    case .prometheus:
+      let origins = try context.origins(over: connection)
+      try context.print(Metrics.text(of: statistics, origins: origins, by: "imgctl"))
     case .table:
       let table = StatisticsTable(statistics: statistics, socket: context.socket)
       try context.print(table.lines(context.palette).joined(separator: "\n"))

@@ -17,6 +17,9 @@ package struct ImageFields {
   var lentTerm = 0
   /// Its place in its tier; negative outside.
   var place: Int32 = -1
+  /// Which of its tier's tallies counts its uses (`UseTallies`); 0 until it is used.
+  var tallyMark: UInt32 = 0
+  var formerFile: UInt32 = 0
   /// How many bytes the picture has that are not here; zero when they are.
   let awayCount: UInt32
 
@@ -46,7 +49,6 @@ package struct ImageFields {
   let checksum: BodyChecksum
   let serial: UInt64
   let storedAtWall: Int64
-  var formerFile: UInt32 = 0
 }
 
 /// The parts that few images have: those of the key other than the URL, tags, a description, the headers that

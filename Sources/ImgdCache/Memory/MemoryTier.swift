@@ -48,6 +48,8 @@ package final class MemoryTier {
 
   package private(set) var limits: Limits
   package internal(set) var counts = Counts()
+  /// How often its images are used, by groups of them.
+  package let uses = UseTallies()
   let images = ImageTable()
   let purges: PurgeList
 
@@ -156,6 +158,7 @@ package final class MemoryTier {
   /// Counts the use of an image that was found without counting one; it may have had to go in the meantime.
   package func noteUse(of image: CachedImage, at now: Instant) {
     counts.hits += 1
+    uses.countUse(of: image)
     touch(image, at: now)
   }
 

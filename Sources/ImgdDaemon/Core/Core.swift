@@ -39,6 +39,7 @@ final class Core {
 
   func apply(_ settings: Configuration) {
     if parts.origins.apply(settings.origins) { removeFormerKeys() }
+    parts.ledger.reviewSections()
     parts.fleet.apply(settings)
     parts.fleetPurges.apply(settings.fleet)
     parts.pictures.apply(settings)

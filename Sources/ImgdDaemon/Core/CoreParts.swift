@@ -20,6 +20,7 @@ struct CoreParts {
   let hits: PlainHits
   let pipeline: FetchPipeline
   let origins: OriginRules
+  let ledger: OriginLedger
   let requests: FetchRequests
   let clients: Clients
 
@@ -34,8 +35,9 @@ struct CoreParts {
     hub = EventHub(turns: turns)
     pictures = PictureTiers(disk: disk, hub: hub, turns: turns, loop: loop, settings: settings)
     origins = OriginRules(settings.origins)
+    ledger = OriginLedger(origins, memory: pictures.memory, loop: loop)
     downloader = Downloader(
-      transfers: transfers, purges: pictures.purges, origins: origins, loop: loop, settings: settings)
+      transfers: transfers, purges: pictures.purges, origins: origins, ledger: ledger, loop: loop, settings: settings)
     fleetPurges = FleetPurges(edge, disk: disk, turns: turns, loop: loop, settings: settings.fleet)
     fleet = FleetTier(
       edge, history: fleetPurges.history, pictures: pictures, downloader: downloader, turns: turns, loop: loop,
@@ -45,7 +47,7 @@ struct CoreParts {
       decoding: decoding, pictures: pictures, made: made, access, turns: turns, loop: loop, settings: settings)
     answers = FetchAnswers(pictures: pictures, renditions: renditions, loop: loop, settings: settings)
     let ground = FetchGround(
-      origins: origins, pictures: pictures, made: made, fleet: fleet, downloader: downloader,
+      origins: origins, ledger: ledger, pictures: pictures, made: made, fleet: fleet, downloader: downloader,
       preparation: FormPreparation(renditions: renditions, pictures: pictures, answers: answers, loop: loop),
       answers: answers, hub: hub, turns: turns, loop: loop)
     jobs = FetchJobs(ground, access, settings: settings)

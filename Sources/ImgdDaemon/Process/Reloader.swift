@@ -117,16 +117,14 @@ final class Reloader {
     }
   }
 
-  /// A file that is wrong changes nothing: what it had before stays in force.
+  /// A file that is wrong changes nothing: what it had before stays in force, and the file is said to be wrong.
   private func adopt(_ changes: [OriginFiles.Change]) {
     var hasChanged = false
     for change in changes {
       guard var origin = current.origins[change.pattern], change.adopt(&origin) else { continue }
       current.origins[change.pattern] = origin
-      guard let problem = change.problem else {
-        hasChanged = true
-        continue
-      }
+      hasChanged = true
+      guard let problem = change.problem else { continue }
       Log.error(.configuration, "what the file had before stays in force: \(problem)")
     }
     if hasChanged { onReload(current) }

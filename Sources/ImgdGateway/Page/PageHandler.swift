@@ -124,11 +124,17 @@ package final class PageHandler {
   }
 
   private func measure(_ exchange: any HTTPExchange) {
-    link.ask(.stats) { [loop, counters] result in
-      let reply = try? PageReply.of(result).get()
-      let statistics = reply.map { DaemonStatistics(reply: $0, moment: loop.now) }
-      let text = GatewayMetrics.text(counters(), of: statistics)
-      exchange.answer(PageAnswer.bytes(Array(text.utf8), type: GatewayMetrics.type))
+    link.ask(.stats) { [loop, link, counters] result in
+      let show = { (statistics: DaemonStatistics?, origins: [Reply]) in
+        let text = GatewayMetrics.text(counters(), of: statistics, origins: origins)
+        exchange.answer(PageAnswer.bytes(Array(text.utf8), type: GatewayMetrics.type))
+      }
+      guard let reply = try? PageReply.of(result).get() else { return show(nil, []) }
+      let statistics = DaemonStatistics(reply: reply, moment: loop.now)
+      // The first page has every busy host, and as many sections as have room there.
+      link.ask(.origins(PageRequest())) { result in
+        show(statistics, (try? PageReply.of(result).get())?.objects("origins") ?? [])
+      }
     }
   }
 

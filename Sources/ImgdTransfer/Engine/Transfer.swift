@@ -279,7 +279,7 @@ final class Transfer {
     if let place { order.signer?.keep(place) }
     do throws(SystemFailure) {
       let result = TransferResult(
-        payload: try exchange.takeBody(), head: exchange.head.head, retries: retry.made,
+        payload: try exchange.takeBody(), head: exchange.answerHead, retries: retry.made,
         resumedFrom: exchange.resumedFrom, expected: exchange.expected)
       finish(.received(result))
     } catch { finish(.failed(TransferFailure(.unavailable, "no room for the body: \(error)"))) }
@@ -292,7 +292,7 @@ final class Transfer {
       let target = try url.following(location)
       let address = exchange.addresses.connected ?? IPAddress(url.host)
       let redirect = TransferRedirect(
-        head: exchange.head.head, target: target.text, isFromPublicAddress: address?.isPublic ?? true,
+        head: exchange.answerHead, target: target.text, isFromPublicAddress: address?.isPublic ?? true,
         retries: retry.made)
       finish(.redirected(redirect))
     } catch { finish(.failed(error)) }
@@ -317,7 +317,7 @@ final class Transfer {
       return
     }
     var failure = failure
-    if exchange.head.isComplete { failure.head = exchange.head.head }
+    if exchange.head.isComplete { failure.head = exchange.answerHead }
     finish(.failed(failure))
   }
 

@@ -44,6 +44,8 @@ final class Exchange {
   private let loop: EventLoop
 
   private(set) var head = HeadCollector()
+  private let begunAt: Instant
+  private var firstByteAfter: Duration?
   private(set) var stop: Stop?
   /// The bytes of the body so far, those of earlier exchanges included.
   private(set) var received = 0
@@ -77,7 +79,8 @@ final class Exchange {
     phase = transfer.order.phase
     self.maxBytes = maxBytes
     self.loop = loop
-    lastActivity = loop.now
+    begunAt = loop.now
+    lastActivity = begunAt
     addresses = AddressFilter(
       rule: request.settings.addressRule, afterPublic: request.afterPublic, isProxied: request.proxy != nil)
     configure()
@@ -86,6 +89,13 @@ final class Exchange {
   /// Whether curl's handle may serve another exchange. Until then it keeps the lines of this one's head
   /// and trailers, and the part of a line whose end has not arrived.
   var leavesHandleClean: Bool { head.bytes <= Self.mostKeptHead && (head.isComplete || phase.phase < .firstByte) }
+
+  /// The head of the answer, as the transfer reports it.
+  var answerHead: ResponseHead {
+    var answer = head.head
+    answer.firstByteAfter = firstByteAfter
+    return answer
+  }
 
   /// The body, once; the exchange is empty afterwards.
   func takeBody() throws(SystemFailure) -> Payload { try body.finish() }
@@ -121,6 +131,7 @@ final class Exchange {
 
   func takeHeadLine(_ line: Span<UInt8>) -> Bool {
     lastActivity = loop.now
+    firstByteAfter = firstByteAfter ?? lastActivity - begunAt
     let isEnd = head.add(line)
     if let problem = head.problem { return refuse(.badHead(problem)) }
     guard isEnd else { return true }

@@ -47,6 +47,26 @@ import Testing
     }
   }
 
+  @Test(.enabled(if: InstructionCount.obstacle == nil, "valgrind or strip is missing"))
+  func `a hundred sections cost a hit nothing, one of which matches its host`() throws {
+    let sections = ["127.0.0.1"] + (0..<99).map { "*.host\($0).example" }
+    let counts = try [[], sections.map { "Origin \($0).MaxActive=9" }].map { settings in
+      let instructions = try InstructionCount(settings)
+      return try [Deed.hit, .pathHit].flatMap { deed in
+        try Self.depths.map { depth in
+          let client = try instructions.daemon.prepare(deed, depth: depth)
+          let all = try instructions.count {
+            try instructions.daemon.perform(deed, depth: depth, count: Self.count, on: client)
+          }
+          return Double(all) / Double(Self.count)
+        }
+      }
+    }
+    for (without, with) in zip(counts[0], counts[1]) {
+      #expect(abs(with - without) <= without / 100, "\(counts)")
+    }
+  }
+
   @Test(.enabled(if: SystemCallCount.obstacle == nil, "strace is missing"))
   func `system calls of the control loop`() throws {
     let daemon = try MeasuredDaemon()

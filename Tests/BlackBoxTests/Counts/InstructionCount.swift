@@ -13,7 +13,7 @@ final class InstructionCount {
   let daemon: MeasuredDaemon
   private let directory: TemporaryDirectory
 
-  init() throws {
+  init(_ settings: [String] = []) throws {
     directory = TemporaryDirectory()
     // valgrind does not know what Swift says for debuggers, and gives up.
     let program = directory.path + "/imgd"
@@ -24,7 +24,7 @@ final class InstructionCount {
       [
         Self.programs[0], "--tool=callgrind", "--separate-threads=yes", "--instr-atstart=no",
         "--callgrind-out-file=\(directory.path)/counts", program,
-      ], findsForms: true)
+      ], settings: settings, findsForms: true)
   }
 
   /// How many instructions the control loop takes meanwhile.

@@ -17,16 +17,19 @@ final class MeasuredDaemon {
 
   /// `program` is what runs the daemon, with its own arguments and the daemon's path. One in which no decoder can be
   /// started finds the forms of the pictures on disk, where another one has left them.
-  init(_ program: [String] = [product], environment: [String]? = nil, findsForms: Bool = false) throws {
+  init(
+    _ program: [String] = [product], settings: [String] = [], environment: [String]? = nil, findsForms: Bool = false
+  ) throws {
     guard access(Self.product, X_OK) == 0 else {
       throw TestFailure("\(Self.product) is missing: `make test-slow` builds it")
     }
     origin = try OriginServer()
     directory = try TemporaryDirectory.make()
-    let arguments = [
-      "--socket", directory + "/imgd.sock", "--cache-directory", directory + "/cache",
-      "--config", "/dev/null", "--set", "Memory.Pressure=off", "--set", "Disk.MinFree=0",
-    ]
+    let arguments =
+      [
+        "--socket", directory + "/imgd.sock", "--cache-directory", directory + "/cache",
+        "--config", "/dev/null",
+      ] + (["Memory.Pressure=off", "Disk.MinFree=0"] + settings).flatMap { ["--set", $0] }
     let body = png(1_000)
     for deed in Deed.all {
       let tag = deed == .taggedHit ? [("ETag", "\"v1\"")] : []

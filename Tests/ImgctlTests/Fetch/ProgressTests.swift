@@ -59,6 +59,21 @@ struct ProgressTests {
     #expect(lines(after: 0)[1].hasSuffix("  h asked to wait, 9s left"))
   }
 
+  @Test func `what else a transfer waits for is told as long as it lasts`() throws {
+    var board = TransferBoard()
+    board.ask(0, "http://h/0.png")
+    board.ask(1, "http://h/1.png")
+    board.update(by: try event(#""event":"queued","held":"rate","wait_ms":1500"#), of: 0, at: start)
+    board.update(by: try event(#""event":"queued","held":"host_places""#), of: 1, at: start)
+    func line(_ number: Int, after seconds: Int) -> String {
+      ProgressText(board: board, rate: nil, elapsed: .zero, now: start + .seconds(seconds)).block(TerminalSize())[
+        number]
+    }
+    #expect(line(0, after: 0).hasSuffix("  queued: by its rate, the next one in 2s"))
+    #expect(line(0, after: 2).hasSuffix("  queued"))
+    #expect(line(1, after: 60).hasSuffix("  queued: enough of its host run"))
+  }
+
   @Test func `no more lines are shown than there is room for`() throws {
     for rows in 1...6 {
       let lines = text(try board()).block(TerminalSize(columns: 80, rows: rows))

@@ -87,7 +87,7 @@ struct HeaderFileTests {
     }
     stage.settle()
     let asker = try stage.connect()
-    for command in ["stats", "list", "config", "hello", "slots"] {
+    for command in ["stats", "list", "config", "hello", "slots", "origins"] {
       lines.append(try asker.ask(#"{"cmd":"\#(command)"}"#))
     }
     gate.open()
@@ -187,11 +187,14 @@ struct HeaderFileTests {
     seen = []
     try leave("X: 3\n", mode: 0o644)
     look()
-    #expect(seen.isEmpty, "neither the look nor the reload has taken it")
+    #expect(seen.allSatisfy { $0 == [HeaderField("X", "2")] }, "neither the look nor the reload has taken it")
     #expect(reloader.current.origins.values.first?.headers?.value == [HeaderField("X", "2")])
+    #expect(reloader.current.origins.values.first?.headers?.problem?.contains("is open to every user") == true)
+    seen = []
     try leave("X: 4\n")
     look()
     #expect(seen.first == [HeaderField("X", "4")])
+    #expect(reloader.current.origins.values.first?.headers?.problem == nil)
     reloader.stop()
     loop.close()
   }

@@ -50,11 +50,17 @@ struct ProxyRulesTests {
     network.noProxy = [try OriginPattern("*.lan")]
     var origins: [OriginPattern: Configuration.Origin] = [:]
     for (bucket, endpoint) in [("near", "http://minio.lan:9000"), ("far", "https://minio.example")] {
-      origins[try OriginPattern("s3://\(bucket)"), default: .init()].endpoint = BucketEndpoint(endpoint)
+      var origin = Configuration.Origin()
+      origin.credentials = .init(value: SigningCredentials(accessKey: "a", secret: "b"), stamp: 1)
+      origin.endpoint = BucketEndpoint(endpoint)
+      origins[try OriginPattern("s3://\(bucket)")] = origin
+      origin.endpoint = nil
+      origins[try OriginPattern("s3://localhost")] = origin
     }
     let rules = ProxyRules(network, origins: OriginRules(origins))
     let (near, far) = (try CanonicalURL.parse("s3://near/a"), try CanonicalURL.parse("s3://far/a"))
     #expect(rules.proxy(for: near) == nil && rules.contact(for: near) == "minio.lan")
+    #expect(try rules.proxy(for: CanonicalURL.parse("s3://localhost/a")) == Self.usual)
     #expect(rules.proxy(for: far) == Self.usual && rules.contact(for: far) == "proxy.example")
   }
 

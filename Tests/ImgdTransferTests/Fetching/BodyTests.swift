@@ -26,6 +26,32 @@ struct BodyTests {
     #expect(result.bytesReceived == count)
   }
 
+  @Test func `an answer says how long its first byte has taken, and its body does not count`() throws {
+    let (head, body) = (Gate(), Gate())
+    origin.plan("/head", .held(at: head, then: .picture(sample(100))))
+    origin.plan("/refused", .status(403))
+    origin.plan("/body", .body(sample(100), heldAfter: 10, at: body))
+    let begun = Instant.current
+    let serial = bench.begin(origin.url("/head"))
+    #expect(origin.waitForRequests("/head"))
+    let asked = Instant.current
+    // Both are through before the gate opens.
+    let refused = try bench.failure(origin.url("/refused"))
+    let least = Instant.current - asked
+    head.open()
+    guard case .received(let late) = try bench.outcome(of: serial) else { throw TestFailure("nothing was received") }
+    let time = try #require(late.head.firstByteAfter)
+    #expect(time >= least && time <= Instant.current - begun)
+    #expect(try #require(refused.head?.firstByteAfter) <= least)
+    let again = Instant.current
+    let parts = bench.begin(origin.url("/body"))
+    try bench.waitForHead(of: parts)
+    let seen = Instant.current
+    body.open()
+    guard case .received(let whole) = try bench.outcome(of: parts) else { throw TestFailure("nothing was received") }
+    #expect(try #require(whole.head.firstByteAfter) <= seen - again)
+  }
+
   @Test func `a fetch joins chunks, and leaves trailers out of the head`() throws {
     origin.plan("/a", .chunked([sample(10), sample(70_000), sample(1)]))
     let result = try bench.fetch(origin.url("/a"))

@@ -7,7 +7,7 @@ struct Doctor: Verb {
   static let description = VerbDescription(
     "doctor", "find out why imgd does not work", options: [.json],
     details: """
-      Checks the socket and who may use it, the daemon's answers, its version, its decoder, its disk, its network settings, its fleet, the configuration that the next start reads, the units and the gateway, and says what to do about each problem.
+      Checks the socket and who may use it, the daemon's answers, its version, its decoder, its disk, its network settings, its fleet, the origins, the configuration that the next start reads, the units and the gateway, and says what to do about each problem.
       The exit code is 1 if there is a problem; a note is none.
       """)
 
@@ -25,6 +25,7 @@ struct Doctor: Verb {
         hasAnswered = true
         findings += DaemonCheck(answers).findings
         findings += NetworkCheck(answers, environment: context.environment).findings + FleetCheck(answers).findings
+        findings += OriginCheck(answers).findings
       }
     }
     findings += ConfigurationCheck(place: place, environment: context.environment).findings
@@ -97,6 +98,7 @@ struct Interview {
     let hello: Reply
     let stats: Reply
     let config: Reply
+    var origins: [Reply] = []
   }
 
   let findings: [Finding]
@@ -110,7 +112,7 @@ struct Interview {
       let microseconds = (Instant.current - start).nanoseconds / 1000
       let answers = Answers(
         hello: try context.ask(.hello, over: connection).reply, stats: try context.ask(.stats, over: connection).reply,
-        config: try context.ask(.config, over: connection).reply)
+        config: try context.ask(.config, over: connection).reply, origins: try context.origins(over: connection))
       self.answers = answers
       findings = [.ok("answer", "after \(microseconds) µs"), Self.version(of: answers.hello, place)]
     } catch {

@@ -220,7 +220,7 @@ extension FetchFailure {
 }
 
 extension TransferFailure.Kind {
-  fileprivate var code: ReplyCode {
+  var code: ReplyCode {
     switch self {
     case .badURL: .badURL
     case .blockedScheme: .blockedScheme

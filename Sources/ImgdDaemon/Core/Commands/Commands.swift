@@ -13,6 +13,7 @@ final class Commands {
   private let inspection: InspectCommands
   private let purging: PurgeCommand
   private let stats: StatsCommand
+  private let origins: OriginsCommand
   private let service: ServiceCommands
 
   init(_ parts: CoreParts, loop: EventLoop, in surroundings: Surroundings) {
@@ -24,6 +25,7 @@ final class Commands {
     inspection = InspectCommands(parts, loop: loop)
     purging = PurgeCommand(parts, loop: loop)
     stats = StatsCommand(parts, loop: loop, in: surroundings)
+    origins = OriginsCommand(parts, loop: loop)
     service = ServiceCommands(parts, reload: surroundings.reload)
   }
 
@@ -47,6 +49,7 @@ final class Commands {
     case .slots(let page): inspection.slots(page, id: id, of: client)
     case .purge(let purge): purging.purge(purge, id: id, from: client)
     case .stats: stats.stats(id: id, for: client)
+    case .origins(let page): origins.origins(page, id: id, for: client)
     case .query(let query): inspection.query(query, id: id, for: client)
     case .entries(let entries): inspection.entries(entries, id: id, for: client)
     case .subscribe(let topics): service.subscribe(to: topics, id: id, for: client)

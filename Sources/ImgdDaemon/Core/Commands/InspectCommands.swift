@@ -56,8 +56,14 @@ final class InspectCommands {
     line.field("waiters", job.download?.waiterCount ?? 0)
     line.field("age_ms", Int((loop.now - job.startedAt).milliseconds))
     if let pause = job.download.flatMap(downloader.pause(of:)) { line.field("retry_after_ms", Int(pause.milliseconds)) }
-    if job.state == .queued, let download = job.download, case .offline = downloader.phase(of: download) {
-      line.field("phase", WaitingPhase.offline.name)
+    if job.state == .queued, let download = job.download {
+      switch downloader.phase(of: download) {
+      case .offline:
+        line.field("phase", WaitingPhase.offline.name)
+        line.hold(.offline)
+      case .queue(_, let held?): line.hold(held)
+      default: break
+      }
     }
     line.field("slot", job.slot)
     line.array("tags") { line in for tag in job.request.tags { line.value(tag) } }

@@ -24,6 +24,7 @@ final class Downloader {
   private let purges: PurgeList
   private let origins: OriginRules
   private var proxies: ProxyRules
+  private let ledger: OriginLedger
   private let loop: EventLoop
   private var scheduler: DownloadScheduler
   private var orphans: Orphans
@@ -38,11 +39,13 @@ final class Downloader {
   var onPlaces: () -> Void = {}
 
   init(
-    transfers: any Transfers, purges: PurgeList, origins: OriginRules, loop: EventLoop, settings: Configuration
+    transfers: any Transfers, purges: PurgeList, origins: OriginRules, ledger: OriginLedger, loop: EventLoop,
+    settings: Configuration
   ) {
     self.transfers = transfers
     self.purges = purges
     self.origins = origins
+    self.ledger = ledger
     self.loop = loop
     scheduler = DownloadScheduler(settings: Self.schedule(settings.downloads))
     proxies = ProxyRules(settings.network, origins: origins)
@@ -106,6 +109,8 @@ final class Downloader {
       serial: nextSerial(), mergeKey: key, policy: wish.mode, confirming: stored, allowance: wish.allowance,
       checked: purges.newest)
     downloads[download.serial] = download
+    download.section = ledger.noteQueued(at: download.url)
+    download.section?.queued += 1
     byKey.update(download.mergeKey) { $0 = ($0 ?? []) + [download] }
     scheduler.enqueue(
       download.serial, host: origins.host(of: key.key.url), by: wish.claimant, wish.priority,
@@ -159,6 +164,8 @@ final class Downloader {
     let started: [MergedDownload] = scheduler.startable(at: loop.now).compactMap { serial in
       guard let download = downloads[serial] else { return nil }
       download.state = .running
+      download.section?.queued -= 1
+      download.section?.active += 1
       flows.beginWatching(serial, at: loop.now)
       begin(download)
       return download
@@ -217,6 +224,7 @@ final class Downloader {
   /// Takes in a report, and returns the download that it is about; nil when that is over already, or begins once more.
   func receive(_ report: TransferReport) -> MergedDownload? {
     guard let download = downloads[report.serial] else { return nil }
+    if case .finished(_, let outcome) = report.event { tell(outcome, report.content, of: download) }
     switch report.event {
     case .headers(_, let expected):
       download.hasHeaders = true
@@ -242,6 +250,14 @@ final class Downloader {
       count(outcome, report.content, of: download)
     }
     return download
+  }
+
+  /// Has the ledger count a transfer by the host that was asked.
+  private func tell(_ outcome: TransferOutcome, _ content: TransferReport.Content?, of download: MergedDownload) {
+    if case .failed(let failure) = outcome, isInterruption(failure, of: download) { return }
+    let fallback = download.failureOfOrigin == nil ? nil : fallback(for: download)
+    let isPicture = if case .failure? = content { false } else { true }
+    ledger.countDownload(of: fallback ?? download.url, outcome, isPicture: isPicture)
   }
 
   /// Fetches the picture anew, without a condition: the origin has confirmed a version other than the stored one.
@@ -301,6 +317,7 @@ final class Downloader {
   }
 
   private func close(_ download: MergedDownload) {
+    if download.state == .running { download.section?.active -= 1 } else { download.section?.queued -= 1 }
     download.state = .closed
     downloads.removeValue(forKey: download.serial)
     byKey.update(download.mergeKey) { same in
@@ -315,7 +332,18 @@ final class Downloader {
   func phase(of download: MergedDownload) -> WaitingPhase {
     if let phase = download.transferPhase.known { return .transfer(phase) }
     guard download.state == .running || reaches(download.url) else { return .offline }
-    return .queue(running: places.active, isHostHeld: scheduler.gate.holdEnd(of: origins.host(of: download.url)) != nil)
+    return .queue(running: places.active, held: hold(of: download.url))
+  }
+
+  /// Why nothing more begins at the host of a URL now; nil where that would be served in its turn.
+  func hold(of url: CanonicalURL) -> HoldReason? { hold(ofHost: origins.host(of: url)) }
+
+  /// The same for a host by the name by which its downloads are counted.
+  func hold(ofHost name: String) -> HoldReason? { scheduler.gate.hold(of: name, at: loop.now) }
+
+  /// How many downloads from a host wait, and how many run.
+  func load(ofHost name: String) -> (queued: Int, active: Int) {
+    scheduler.gate.hosts[name].map { ($0.queued, $0.active) } ?? (0, 0)
   }
 
   /// The least time that a download waits, because its host has asked to be left alone.

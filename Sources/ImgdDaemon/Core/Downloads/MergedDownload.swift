@@ -53,6 +53,8 @@ final class MergedDownload {
   var received = 0
   var expected: Int?
   var hasHeaders = false
+  /// Where the section for its URL counts what waits and runs.
+  var section: OriginTally?
   /// The bytes and the time that the transfer may take: the most that any waiter grants.
   var allowance: PictureWish.Allowance
 
@@ -227,7 +229,7 @@ final class MergedDownload {
 /// What a fetch waits for, as far as its time is counted.
 enum WaitingPhase {
   case disk
-  case queue(running: Int, isHostHeld: Bool)
+  case queue(running: Int, held: HoldReason?)
   /// No route leads to the host.
   case offline
   case transfer(TransferPhase)
@@ -246,19 +248,20 @@ enum WaitingPhase {
   }
 
   func timeout(of host: String, after limit: Duration) -> WireError {
-    WireError(
-      .timeout, complaint(about: host, after: limit),
-      details: ["phase": .string(name), "limit_ms": .integer(limit.milliseconds)])
+    var details: [JSONValue.Member] = [
+      .init("phase", .string(name)), .init("limit_ms", .integer(limit.milliseconds)),
+    ]
+    if case .queue(_, let held?) = self { details.append(.init("held", .string(held.name))) }
+    return WireError(.timeout, complaint(about: host, after: limit), details: details)
   }
 
   private func complaint(about host: String, after limit: Duration) -> String {
     let time = DurationText.text(limit)
     return switch self {
     case .disk: "the disk of the cache did not answer within \(time)"
-    case .queue(_, isHostHeld: true): "waited \(time) in the queue: \(host) has asked to be left alone for a while"
-    case .queue(let running, _):
-      "waited \(time) in the queue; \(running) \(running == 1 ? "download is" : "downloads are") running"
-    case .offline: "waited \(time) for the network: this machine is offline, and no route leads to \(host)"
+    case .queue(_, let held?): held.complaint(about: host, after: time)
+    case .queue(let running, nil): "waited \(time) in the queue; \(HoldReason.count(running)) running"
+    case .offline: HoldReason.offline.complaint(about: host, after: time)
     case .transfer(let phase): phase.complaint(about: host, after: limit)
     case .decode: "the picture has come, but was not decoded within \(time)"
     case .fleet: "another host fetches the picture, but has not stored it within \(time)"

@@ -127,7 +127,7 @@ final class FetchAnswers {
   /// for something other than its turn.
   func tell(
     _ event: StaticString, of job: FetchJob, after pause: @autoclosure () -> Duration? = nil,
-    waitingFor phase: WaitingPhase? = nil
+    held: @autoclosure () -> HoldReason? = nil, waitingFor phase: WaitingPhase? = nil
   ) {
     guard job.request.events else { return }
     job.client?.write { line in
@@ -135,6 +135,7 @@ final class FetchAnswers {
       line.field("url", job.request.url)
       if let pause = pause() { line.field("retry_after_ms", Int(pause.milliseconds)) }
       if let phase { line.field("phase", phase.name) }
+      if let held = held() { line.hold(held) }
       ReplyEncoder.end(into: &line)
     }
   }

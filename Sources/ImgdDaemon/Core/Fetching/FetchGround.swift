@@ -3,6 +3,7 @@ import ImgdSystem
 /// The objects that the stages of a fetch share, in the order in which a fetch meets them.
 struct FetchGround {
   let origins: OriginRules
+  let ledger: OriginLedger
   let pictures: PictureTiers
   let made: MadePictures
   let fleet: FleetTier
@@ -19,6 +20,7 @@ protocol FetchPart { var ground: FetchGround { get } }
 
 extension FetchPart {
   @inline(__always) var origins: OriginRules { ground.origins }
+  @inline(__always) var ledger: OriginLedger { ground.ledger }
   @inline(__always) var pictures: PictureTiers { ground.pictures }
   @inline(__always) var made: MadePictures { ground.made }
   @inline(__always) var fleet: FleetTier { ground.fleet }

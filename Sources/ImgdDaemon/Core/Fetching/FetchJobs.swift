@@ -112,6 +112,7 @@ final class FetchJobs: FetchPart {
     if let source = outcome.source, source != .memory, job.mode.counts {
       latency.record((loop.now - job.startedAt).nanoseconds)
     }
+    count(outcome, of: job)
     FetchLog.end(job, outcome, at: loop.now)
     detach(job)
     if let owner = job.owner { fetches(of: owner)?.remove(job, endedAs: outcome.state) }
@@ -120,6 +121,13 @@ final class FetchJobs: FetchPart {
     hub.job(job.receipt, url: job.url.text, endedWith: outcome)
     job.client?.workEnded()
     if count == 0 { whenDrained?() }
+  }
+
+  /// Counts a fetch with its origin; one that memory has answered has been counted as a use of the picture.
+  private func count(_ outcome: FetchOutcome, of job: FetchJob) {
+    guard job.mode.counts, !job.machine.isRefresh, outcome.source != .memory, outcome.state != .cancelled
+    else { return }
+    ledger.countFetch(of: job.route.url, endedWith: outcome.source, isCoalesced: job.isCoalesced)
   }
 
   /// Takes a job off what it waits for.

@@ -304,7 +304,7 @@ final class FetchPipeline: FetchPart {
     job.isQueued = true
     if !job.isAnnounced { hub.job(job.receipt, url: job.url.text, .queued) }
     job.isAnnounced = true
-    answers.tell("queued", of: job, waitingFor: .offline)
+    answers.tell("queued", of: job, held: .offline, waitingFor: .offline)
     if job.deadline == nil { expect(job, within: job.request.timeout ?? settings.downloads.timeout) }
   }
 
@@ -321,7 +321,9 @@ final class FetchPipeline: FetchPart {
   private func announce(_ job: FetchJob) {
     guard !job.isAnnounced else { return }
     job.isAnnounced = true
-    answers.tell("queued", of: job, after: downloader.pause(of: job.route.url))
+    answers.tell(
+      "queued", of: job, after: downloader.pause(of: job.route.url),
+      held: downloader.isUnderWay(job.mergeKey) ? nil : downloader.hold(of: job.route.url))
     hub.job(job.receipt, url: job.url.text, .queued)
   }
 

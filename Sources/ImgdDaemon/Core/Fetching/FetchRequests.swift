@@ -174,6 +174,7 @@ final class ReadyAnswers: FetchPart {
     let elapsed = hits.recordHit()
     let (details, version) = (hit.details, hit.version)
     FetchLog.hit(request, from: .disk, bytes: details.bytes, after: elapsed)
+    if let url = try? CanonicalURL.parse(request.url) { ledger.countFetch(of: url, endedWith: .disk) }
     var line = PictureLine(
       picture: ShownPicture(details, url: request.url),
       path: request.delivery == .path ? .lent(details.path) : .notWanted)

@@ -21,7 +21,7 @@ final class HostGate {
   let places: Places
   var reach = Reach()
   private var queue = FairQueue(to: .connection)
-  private var hosts: [String: HostQueue] = [:]
+  private(set) var hosts: [String: HostQueue] = [:]
   /// The same in the order in which they came.
   private var inOrder = Roll<HostQueue>()
   /// The hosts that have asked to be left alone, by the end of that time.
@@ -259,6 +259,12 @@ final class HostQueue: HeapMember {
     guard let pace = limits.pace else { return nil }
     due = max(due ?? now, now) + pace.interval
     return review(at: now)
+  }
+
+  /// When the next one may begin, by its pace; nil where that need not wait.
+  var pauseEnd: Instant? {
+    guard isPausing, let due, let pace = limits.pace else { return nil }
+    return due + pace.interval * (1 - pace.burst)
   }
 
   /// Finds out whether the next one may begin, and returns when to review that again; nil if nothing is owed any more.

@@ -155,6 +155,8 @@ package struct Configuration: Sendable, Equatable {
     package var value: Value
     /// Another number after each change of the file.
     package var stamp: UInt64
+    /// What is wrong with the file as it is now; these are its former fields then.
+    package var problem: String?
   }
 
   /// The processes that decode pictures, and how much they take on.

@@ -107,9 +107,21 @@ final class OriginRules {
 
   /// The name by which downloads from the origin of a URL are counted: its host, with the port where a section is about
   /// that alone, or its bucket.
-  func host(of url: CanonicalURL) -> String {
-    if url.scheme == .s3 { return url.scheme.beginning + url.host }
-    return section(for: url)?.pattern.port == nil ? url.host : "\(url.host):\(url.port)"
+  func host(of url: CanonicalURL) -> String { account(of: url).host }
+
+  /// That name, and the pattern of the section that applies to the URL.
+  func account(of url: CanonicalURL) -> (section: OriginPattern?, host: String) {
+    let pattern = section(for: url)?.pattern
+    if url.scheme == .s3 { return (pattern, url.scheme.beginning + url.host) }
+    return (pattern, pattern?.port == nil ? url.host : "\(url.host):\(url.port)")
+  }
+
+  /// The patterns of all sections.
+  var patterns: some Collection<OriginPattern> { origins.keys }
+
+  /// Why a file of a section cannot be used as it is now; nil where each can, or there is none.
+  func fileProblem(of pattern: OriginPattern) -> String? {
+    origins[pattern]?.headers?.problem ?? origins[pattern]?.credentials?.problem
   }
 
   /// The URL of the key under which an answer for a URL is kept.

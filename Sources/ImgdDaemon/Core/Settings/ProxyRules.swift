@@ -32,9 +32,9 @@ struct ProxyRules {
     return String(proxy[slashes.upperBound..<colon])
   }
 
-  /// The endpoint of a bucket, for the URL of an object, and otherwise the URL itself.
+  /// Where the bucket is, for the URL of an object, and otherwise the URL itself.
   private func place(of url: CanonicalURL) -> CanonicalURL {
-    guard let endpoint = origins[url]?.endpoint, let place = try? CanonicalURL.parse(endpoint.text) else { return url }
-    return place
+    guard let place = origins.signer(for: url)?.place else { return url }
+    return (try? CanonicalURL.parse(origins[url]?.endpoint?.text ?? "https://\(place.host)")) ?? url
   }
 }

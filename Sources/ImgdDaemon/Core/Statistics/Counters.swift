@@ -43,17 +43,26 @@ final class CommandCounter {
   }
 }
 
-/// How long things took: counts in buckets that are at most a sixteenth wide.
+/// How long things took: counts in buckets that are at most a sixteenth wide, or as wide as its owner wants them.
 struct LatencyHistogram {
-  private static let finestBits = 4
-  private static let finest = 1 << finestBits
+  private let finestBits: Int
+  private var finest: Int { 1 << finestBits }
+  /// What takes longer counts as this.
+  private let most: Int64
 
-  private var buckets = [UInt64](repeating: 0, count: 61 * finest)
+  private var buckets: [UInt64]
   private(set) var longest: Int64 = 0
   /// How many are in the buckets.
   private var settled: UInt64 = 0
   /// What came last, how often in a row, and its bucket: hits between two looks at the clock all take equally long.
   private var last: (value: Int64, times: UInt64, bucket: Int) = (-1, 0, 0)
+
+  init(finestBits: Int = 4, most: Int64 = .max) {
+    self.finestBits = finestBits
+    self.most = most
+    buckets = []
+    buckets = [UInt64](repeating: 0, count: bucket(of: most) + 1)
+  }
 
   var count: UInt64 { settled + last.times }
 
@@ -65,8 +74,8 @@ struct LatencyHistogram {
   private mutating func settle(before next: Int64) {
     buckets[last.bucket] += last.times
     settled += last.times
-    let value = max(next, 0)
-    last = (next, 0, Self.bucket(of: value))
+    let value = min(max(next, 0), most)
+    last = (next, 0, bucket(of: value))
     longest = max(longest, value)
   }
 
@@ -77,19 +86,19 @@ struct LatencyHistogram {
     var seen: UInt64 = 0
     for (index, number) in buckets.enumerated() {
       seen += index == last.bucket ? number + last.times : number
-      if seen >= wanted { return min(Self.upperEnd(of: index), longest) }
+      if seen >= wanted { return min(upperEnd(of: index), longest) }
     }
     return longest
   }
 
-  private static func bucket(of value: Int64) -> Int {
+  private func bucket(of value: Int64) -> Int {
     guard value >= finest else { return Int(value) }
     let exponent = 63 - value.leadingZeroBitCount
     let fraction = Int(value >> (exponent - finestBits)) & (finest - 1)
     return (exponent - finestBits + 1) * finest + fraction
   }
 
-  private static func upperEnd(of bucket: Int) -> Int64 {
+  private func upperEnd(of bucket: Int) -> Int64 {
     guard bucket >= finest else { return Int64(bucket) }
     let shift = bucket / finest - 1
     return (Int64(finest + bucket % finest) << shift) + (1 << shift) - 1

@@ -81,7 +81,7 @@ struct OriginFiles: Sendable {
     var problem: String?
     do throws(SecretFileProblem) { contents = try read(key, name, of: pattern) } catch {
       problem = error.message
-      contents = former.map { Configuration.FileContents(value: $0.value, stamp: stamp) }
+      contents = former.map { Configuration.FileContents(value: $0.value, stamp: stamp, problem: problem) }
     }
     return Change(
       pattern: pattern,

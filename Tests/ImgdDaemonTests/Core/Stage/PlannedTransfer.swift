@@ -16,6 +16,7 @@ final class PlannedTransfer {
   private var deadline: Timer?
   private var steps: ArraySlice<OriginAnswer.Step> = []
   private var head = HeadCollector()
+  private var firstByteAfter: Duration?
   /// The received part of the head's next line.
   private var line: [UInt8] = []
   private var body: [UInt8] = []
@@ -78,6 +79,7 @@ final class PlannedTransfer {
 
   private func take(_ bytes: [UInt8]) {
     var rest = bytes[...]
+    firstByteAfter = firstByteAfter ?? loop.now - startedAt
     while !head.isComplete, let byte = rest.popFirst() {
       line.append(byte)
       guard byte == UInt8(ascii: "\n") else { continue }
@@ -146,7 +148,11 @@ final class PlannedTransfer {
         TransferResult(payload: Payload(body), head: answer, retries: 0, resumedFrom: 0, expected: length)))
   }
 
-  private var answer: ResponseHead { head.head }
+  private var answer: ResponseHead {
+    var answer = head.head
+    answer.firstByteAfter = firstByteAfter
+    return answer
+  }
   private var host: String { (try? TransferURL(order.url).host) ?? "nobody" }
 
   private func failForStatus() {
