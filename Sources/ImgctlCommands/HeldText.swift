@@ -7,10 +7,10 @@ enum HeldText {
     let time = wait.map { Quantity.time(roundedUp: $0) }
     return switch reason {
     case "asked": "asked to wait" + (time.map { ", \($0) left" } ?? "")
-    case "rate": "by its rate" + (time.map { ", the next one in \($0)" } ?? "")
-    case "host_places": "enough of its host run"
+    case "rate": "held to its rate" + (time.map { ", the next one in \($0)" } ?? "")
+    case "host_places": "after others from its host"
     case "slow_host": "its host is slow, others go first"
-    case "places": "enough run in all"
+    case "places": "after others"
     case "offline": "no route leads there"
     default: nil
     }

@@ -71,8 +71,8 @@ struct OriginsTests {
 
   @Test(
     arguments: [
-      ("asked", 13_500, "asked to wait, 14s left"), ("rate", 1_200, "by its rate, the next one in 2s"),
-      ("places", nil, "enough run in all"), ("new_reason", nil, nil),
+      ("asked", 13_500, "asked to wait, 14s left"), ("rate", 1_200, "held to its rate, the next one in 2s"),
+      ("places", nil, "after others"), ("new_reason", nil, nil),
     ] as [(String, Int?, String?)])
   func `a reason is told in words`(reason: String, wait: Int?, text: String?) {
     #expect(HeldText.text(reason, wait: wait.map { .milliseconds($0) }) == text)

@@ -39,7 +39,7 @@ struct FetchTerminalTests {
     let shown = try terminal.waitForLines("progress") { lines in
       lines.contains { $0.contains("/half.png") && $0.contains("% of 3.9K") }
         && lines.contains { $0.hasSuffix("waiting for \(origin.host)") }
-        && lines.contains { $0.hasSuffix("queued") }
+        && lines.contains { $0.hasSuffix("queued: after others") }
     }
     #expect(shown.last?.hasPrefix("0 of 4 done") == true, "\(shown)")
     half.open()

@@ -69,9 +69,9 @@ struct ProgressTests {
       ProgressText(board: board, rate: nil, elapsed: .zero, now: start + .seconds(seconds)).block(TerminalSize())[
         number]
     }
-    #expect(line(0, after: 0).hasSuffix("  queued: by its rate, the next one in 2s"))
+    #expect(line(0, after: 0).hasSuffix("  queued: held to its rate, the next one in 2s"))
     #expect(line(0, after: 2).hasSuffix("  queued"))
-    #expect(line(1, after: 60).hasSuffix("  queued: enough of its host run"))
+    #expect(line(1, after: 60).hasSuffix("  queued: after others from its host"))
   }
 
   @Test func `no more lines are shown than there is room for`() throws {

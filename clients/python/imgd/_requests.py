@@ -255,9 +255,9 @@ def entries(tier: Tier, prefix: Optional[str], cursor: Optional[str]) -> Request
     )
 
 
-def jobs(cursor: Optional[str]) -> Request:
-    """One page of `list`."""
-    return _present({"cmd": "list", "cursor": cursor})
+def page(command: str, cursor: Optional[str]) -> Request:
+    """One page of `list` or `origins`."""
+    return _present({"cmd": command, "cursor": cursor})
 
 
 def subscribe(topics: Sequence[Topic]) -> Request:

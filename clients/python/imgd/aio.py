@@ -409,14 +409,21 @@ class Client:
 
     async def list(self) -> List[Dict[str, Any]]:
         """The fetches under way, of all clients."""
-        jobs: List[Dict[str, Any]] = []
+        return await self._pages("list", "jobs")
+
+    async def origins(self) -> List[Dict[str, Any]]:
+        """What the daemon knows of each section of its configuration and of the busiest hosts."""
+        return await self._pages("origins", "origins")
+
+    async def _pages(self, command: str, key: str) -> List[Dict[str, Any]]:
+        members: List[Dict[str, Any]] = []
         cursor: Optional[str] = None
         while True:
-            page = await self._ask(_requests.jobs(cursor))
-            jobs += page.get("jobs", [])
+            page = await self._ask(_requests.page(command, cursor))
+            members += page.get(key, [])
             cursor = page.get("cursor")
             if cursor is None:
-                return jobs
+                return members
 
     async def stats(self) -> Dict[str, Any]:
         """The daemon's counters, and its present state."""

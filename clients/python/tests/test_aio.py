@@ -77,6 +77,7 @@ class AsyncTests(StageTest):
             task = asyncio.ensure_future(client.fetch(self.serve(held=True)))
             await self.asked()
             self.assertEqual(len(await client.list()), 1)
+            self.assertEqual([origin["active"] for origin in await client.origins()], [1])
             task.cancel()
             with self.assertRaises(asyncio.CancelledError):
                 await task

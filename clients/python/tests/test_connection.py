@@ -310,6 +310,7 @@ class GivingUpTests(StageTest):
         self.assertIn("phase", error.exception.details)
         self.assertTrue(error.exception.retryable)
         self.assertEqual(self.client.list(), [])
+        self.assertIn("127.0.0.1", [origin.get("host") for origin in self.client.origins()])
 
     def test_an_interrupt_cancels(self) -> None:
         url = self.serve(held=True)

@@ -9,11 +9,11 @@ import ImgdWire
 
 final class FetchPipeline: FetchPart {
   let ground: FetchGround
-  private let jobs: FetchJobs
+  let jobs: FetchJobs
   private let hits: PlainHits
   private let settlement: DownloadSettlement
-  private var settings: Configuration
-  private var review = NetworkReview()
+  var settings: Configuration
+  var review = NetworkReview()
 
   init(_ ground: FetchGround, jobs: FetchJobs, hits: PlainHits, settings: Configuration) {
     self.ground = ground
@@ -31,7 +31,7 @@ final class FetchPipeline: FetchPart {
   func begin(_ job: FetchJob) { carry(job, on: .begun) }
 
   /// Takes a fetch as far as it can go at once after an event.
-  private func carry(_ job: FetchJob, on event: FetchMachine.Event) {
+  func carry(_ job: FetchJob, on event: FetchMachine.Event) {
     let circumstances = FetchMachine.Circumstances(
       now: loop.now, rules: FreshnessRules(settings.http), mostRedirects: settings.downloads.maxRedirects,
       isPurged: { [purges = pictures.purges] in purges.verdict(on: $0, in: .all) == .purged },
@@ -260,54 +260,6 @@ final class FetchPipeline: FetchPart {
     carry(job, on: .settled(settlement))
   }
 
-  // MARK: The network
-
-  /// Takes in that the last route out of this machine has gone, or that there is one again.
-  func changeNetwork(isOffline: Bool) {
-    guard downloader.changeReach(isOffline: isOffline) else { return }
-    // Those names may be known now, or were asked for in vain.
-    pictures.answers.unknownNames.removeAll()
-    if review.begin(upTo: jobs.newest) { turns.carryOut { [unowned self] in goOnWithReview() } }
-  }
-
-  /// Reviews some hosts, or, when all of these are withheld, some of the fetches that wait for them; returns whether there
-  /// is more to do. What waits starts when all hosts are offered.
-  private func goOnWithReview() -> Bool {
-    switch review.stage {
-    case .hosts(let number):
-      review.move(to: downloader.reviewHosts(after: number, most: NetworkReview.most))
-      if case .fetches = review.stage { startTransfers() }
-    case .fetches(let number):
-      let part = jobs.part(after: number, most: NetworkReview.most)
-      for job in part.members where job.number <= review.newest { withhold(job) }
-      review.move(to: part.end)
-    case .over: break
-    }
-    return review.isUnderWay
-  }
-
-  /// Has a fetch wait for the network from now on, if that has gone while it waited for its turn. What it was to have
-  /// confirmed may be shown now, and a fetch that does not wait ends.
-  private func withhold(_ job: FetchJob) {
-    guard case .download(let place) = job.waitingFor, place.download.state == .queued,
-      !downloader.reaches(job.route.url)
-    else { return }
-    let isWaiting = job.request.waitsOnline && job.machine.offered == nil
-    guard !isWaiting else { return waitForNetwork(job) }
-    if downloader.leave(place) { fleet.giveUp(place.download) }
-    job.waitingFor = .disk
-    carry(job, on: .settled(.interrupted))
-  }
-
-  /// Tells that a fetch waits for the network, and limits the time for which it does.
-  private func waitForNetwork(_ job: FetchJob) {
-    job.isQueued = true
-    if !job.isAnnounced { hub.job(job.receipt, url: job.url.text, .queued) }
-    job.isAnnounced = true
-    answers.tell("queued", of: job, held: .offline, waitingFor: .offline)
-    if job.deadline == nil { expect(job, within: job.request.timeout ?? settings.downloads.timeout) }
-  }
-
   // MARK: Waiting
 
   /// Announces and acknowledges a job that does not end in the same call, and limits its time.
@@ -341,7 +293,7 @@ final class FetchPipeline: FetchPart {
   }
 
   /// Ends the job when the time is over, even if others have granted the transfer more.
-  private func expect(_ job: FetchJob, within limit: Duration) {
+  func expect(_ job: FetchJob, within limit: Duration) {
     job.deadline?.cancel()
     job.deadline = loop.schedule(after: limit) { [unowned self, unowned job] in
       // The picture may have come, and the job may be one of many that are about to get it.

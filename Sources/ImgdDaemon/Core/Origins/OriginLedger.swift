@@ -116,7 +116,8 @@ final class OriginLedger {
     guard let number = Self.hostNumbers.first(where: { tallies[$0] == nil }) else { return nil }
     let tally = OriginTally(section: place.section, host: place, number: number, since: loop.now)
     (hosts[place], tallies[number]) = (tally, tally)
-    samples[number] = try? CanonicalURL.parse(url.text.dropLast(url.pathAndQuery.utf8.count) + "/")
+    // A bucket has no URL of its own.
+    samples[number] = (try? CanonicalURL.parse(url.text.dropLast(url.pathAndQuery.utf8.count) + "/")) ?? url
     uses.setMark(uses.newMark(of: number), of: number)
     busy.admit(number, at: loop.now)
     return tally
@@ -199,5 +200,7 @@ final class OriginLedger {
 
 extension OriginPattern {
   /// The name by which downloads from its host are counted.
-  fileprivate var countedName: String { port.map { "\(host):\($0)" } ?? host }
+  fileprivate var countedName: String {
+    isOfBucket ? CanonicalURL.Scheme.s3.beginning + host : port.map { "\(host):\($0)" } ?? host
+  }
 }

@@ -10,7 +10,6 @@
 // of claims, connections and hosts; a search for somebody who may have a place also has to skip those that hold some.
 
 import ImgdSystem
-import ImgdTransfer
 import ImgdWire
 
 final class HostGate {
@@ -126,10 +125,7 @@ final class HostGate {
   /// Has other limits hold for a host.
   func limit(_ host: HostQueue, to limits: HostLimits, at now: Instant) {
     guard host.limits != limits else { return }
-    host.limits = limits
-    host.throttle?.limit(to: limits.bandwidth)
-    if let bandwidth = limits.bandwidth { host.throttle = host.throttle ?? Throttle(bytesPerSecond: bandwidth) }
-    paced.set(host, key: host.review(at: now)?.nanoseconds)
+    paced.set(host, key: host.apply(limits, at: now)?.nanoseconds)
     review(host)
   }
 
@@ -208,187 +204,5 @@ final class HostGate {
     for claim in line.offered where !wanted.contains(claim) { queue.line(line.priority).withdraw(claim) }
     for claim in wanted where !line.offered.contains(claim) { queue.line(line.priority).offer(claim) }
     line.offered = wanted
-  }
-}
-
-/// What waits for one host, and how much is under way there.
-final class HostQueue: HeapMember {
-  let name: String
-  /// Hosts are numbered as they come.
-  let number: UInt64
-  var places = HeapPlaces(repeating: 0)
-  /// How much waits, and how much runs.
-  var queued = 0
-  var active = 0
-  /// How many of the running ones are slow.
-  var slow = 0
-  /// All that ran were slow, and none has flowed again or ended in time since: other hosts go first.
-  var yields = false
-  /// The host has asked to be left alone until then.
-  var heldUntil: Instant?
-  /// No route leads there.
-  var isWithheld = false
-  /// Whether it answers again after that time is still to be seen: until then, one at a time.
-  var isOnProbation = false
-  /// What the operator allows here.
-  fileprivate(set) var limits = HostLimits()
-  /// Slows down what comes from here.
-  fileprivate(set) var throttle: Throttle?
-  /// By its pace, the time from which on nothing is owed for what has begun; nil where nothing is.
-  private var due: Instant?
-  /// Whether the next one has to wait for that.
-  private var isPausing = false
-  /// The lines of what waits. A line remembers whose turn it was, and stays as long as anything waits or runs.
-  /// Each is known by its user and its priority.
-  private(set) var lines: [UInt64: HostLine] = [:]
-
-  init(name: String, number: UInt64) {
-    self.name = name
-    self.number = number
-  }
-
-  var isUnused: Bool { queued == 0 && active == 0 && heldUntil == nil && due == nil }
-
-  /// Whether one more may run beside those that run already.
-  func hasPlace(atMost limit: Int) -> Bool {
-    heldUntil == nil && !isWithheld && !isPausing && active < (isOnProbation ? 1 : limits.places ?? limit)
-  }
-
-  /// Counts a beginning, and returns when to review the pace; nil for a host without one.
-  fileprivate func countBeginning(at now: Instant) -> Instant? {
-    guard let pace = limits.pace else { return nil }
-    due = max(due ?? now, now) + pace.interval
-    return review(at: now)
-  }
-
-  /// When the next one may begin, by its pace; nil where that need not wait.
-  var pauseEnd: Instant? {
-    guard isPausing, let due, let pace = limits.pace else { return nil }
-    return due + pace.interval * (1 - pace.burst)
-  }
-
-  /// Finds out whether the next one may begin, and returns when to review that again; nil if nothing is owed any more.
-  fileprivate func review(at now: Instant) -> Instant? {
-    guard let owed = due, owed > now, let pace = limits.pace else {
-      (due, isPausing) = (nil, false)
-      return nil
-    }
-    let next = owed + pace.interval * (1 - pace.burst)
-    isPausing = next > now
-    return isPausing ? next : owed
-  }
-
-  func line(for claim: Claim) -> HostLine {
-    let name = UInt64(claim.claimant.uid) << 2 | UInt64(claim.priority.rank)
-    if let line = lines[name] { return line }
-    let line = HostLine(claim.priority)
-    lines[name] = line
-    return line
-  }
-}
-
-/// What one user waits for at one host with one priority, in turns of the user's connections.
-final class HostLine {
-  let priority: Priority
-  let claims = TurnLine(.connection, to: .connection, of: .host)
-  /// The claims that stand in the common queue for this line: the next, and the oldest of the same connection.
-  var offered: [Claim] = []
-
-  init(_ priority: Priority) { self.priority = priority }
-
-  /// The claims to offer: those of the connection whose turn it is, unless it has to let others go first.
-  func candidates(hasToWait: (Claimant) -> Bool) -> [Claim] {
-    guard claims.isOffering else { return [] }
-    let ready = claims.heads { hasToWait($0) ? .nothing : .anything }
-    guard let heads = ready ?? claims.heads(admits: { _ in .anything }) else { return [] }
-    return heads.next == heads.oldest ? [heads.next] : [heads.next, heads.oldest]
-  }
-}
-
-/// The places of running downloads: how many there are, and who holds them.
-///
-/// With eight places or more, an eighth is kept for connections that hold none, and half of that for users that hold
-/// none. A download that is slow does not count then: otherwise its server would decide how much room the others have.
-/// How many may run including the slow ones is bounded as well, in all, for a user and for a connection. With fewer
-/// places every download counts: an operator who sets such a low limit means it.
-final class Places {
-  /// The fewest places for which the rules about shares hold.
-  static let fewestToShare = 8
-  /// How many downloads may run for each place, including the slow ones.
-  private static let mostPerPlace = 8
-
-  /// How many may run that are not slow.
-  var limit: Int
-  private(set) var active = 0
-  private(set) var slow = 0
-  /// The most that ever ran at once.
-  private(set) var peak = 0
-  private var low = 0
-  /// How many each user and each connection holds.
-  private(set) var held: [Claimant: Int] = [:]
-
-  init(limit: Int) { self.limit = limit }
-
-  /// Whether there are enough places for the rules about shares.
-  var isShared: Bool { limit >= Self.fewestToShare }
-  private var free: Int { limit - active + (isShared ? slow : 0) }
-  private var reserve: Int { isShared ? limit / 8 : 0 }
-  private var most: Int { isShared ? Self.mostPerPlace * limit : limit }
-  private var mostOfUser: Int { isShared ? most / 2 : limit }
-  private var mostOfConnection: Int { isShared ? most * 3 / 8 : limit }
-
-  var hasAny: Bool { free > 0 && active < most }
-
-  /// The lowest priority that may have a place: where there is more than one, one is kept from `low`.
-  var lowest: Priority { limit < 2 || low < limit - 1 ? .low : .normal }
-
-  /// Whether a user may have a place, or a connection of a user who is admitted.
-  func admits(_ claimant: Claimant) -> Bool {
-    let held = held[claimant, default: 0]
-    let (most, kept) = claimant.connection == nil ? (mostOfUser, reserve / 2) : (mostOfConnection, reserve)
-    return hasAny && held < most && (held == 0 || free > kept)
-  }
-
-  /// Whether others at the same host go ahead of the connection, because of the places that it holds.
-  func holdsBack(_ claimant: Claimant) -> Bool {
-    guard isShared, let held = held[claimant] else { return false }
-    return free <= reserve || held >= mostOfConnection
-  }
-
-  func give(to holder: Claimant, _ priority: Priority) {
-    active += 1
-    peak = max(peak, active)
-    held[holder.member(at: .user), default: 0] += 1
-    held[holder, default: 0] += 1
-    if priority == .low { low += 1 }
-  }
-
-  func giveBack(by holder: Claimant, _ priority: Priority, isSlow: Bool) {
-    active -= 1
-    held.countDown(holder.member(at: .user))
-    held.countDown(holder)
-    if isSlow { slow -= 1 } else if priority == .low { low -= 1 }
-  }
-
-  func change(_ priority: Priority, isSlow: Bool) {
-    slow += isSlow ? 1 : -1
-    if priority == .low { low += isSlow ? -1 : 1 }
-  }
-
-  /// Notes that the requests for a running download that is not slow have another priority.
-  func change(from before: Priority, to after: Priority) {
-    low += (after == .low ? 1 : 0) - (before == .low ? 1 : 0)
-  }
-}
-
-extension Dictionary where Value == Int {
-  /// Counts a key down, and forgets it at zero.
-  mutating func countDown(_ key: Key, by amount: Int = 1) {
-    guard let place = index(forKey: key) else {
-      if amount < 0 { self[key] = -amount }
-      return
-    }
-    let rest = values[place] - amount
-    if rest > 0 { values[place] = rest } else { remove(at: place) }
   }
 }
