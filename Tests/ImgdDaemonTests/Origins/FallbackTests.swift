@@ -32,6 +32,55 @@ struct FallbackTests {
       """#)
   }
 
+  @Test func `the limits of the fallback's host hold`() throws {
+    let stage = try CoreStage(Self.rule, "Origin mirror.example.MaxActive=2", "Origin mirror.example.Bandwidth=1M")
+    let gate = Gate()
+    for number in 0..<6 {
+      stage.origin.plan("/\(number)", .status(503))
+      stage.origin.plan("/m/\(number)", .held(at: gate, then: .picture(png())))
+      try stage.begin(#"{"cmd":"fetch","id":\#(number),"url":"\#(stage.base)/\#(number)"}"#)
+    }
+    #expect(stage.origin.requests.filter { $0.path.hasPrefix("/m/") }.map(\.path) == ["/m/0", "/m/1"])
+    #expect(stage.origin.orders.filter { $0.throttle != nil }.map(\.url).allSatisfy { $0.contains("mirror.example") })
+    #expect(stage.origin.orders.filter { $0.throttle != nil }.count == 2)
+    let held = try stage.connect().ask(#"{"cmd":"list"}"#)["jobs"]?.array ?? []
+    #expect(held.filter { $0["held"]?.string == "host_places" }.count == 4)
+    gate.open()
+    for _ in 0..<6 { #expect(try stage.client.receive()["source"]?.string == "network") }
+  }
+
+  @Test func `a fallback that wants to be left alone is`() throws {
+    let stage = try CoreStage(Self.rule)
+    for path in ["/1", "/2"] { stage.origin.plan(path, .status(503)) }
+    stage.origin.plan("/m/1", .status(503, headers: [("Retry-After", "20")]))
+    stage.origin.plan("/m/2", .picture(png()))
+    try stage.play(#"> {"cmd":"fetch","url":"ORIGIN/1"}"# + "\n" + #"< {"ok":false}"#)
+    try stage.begin(#"{"cmd":"fetch","url":"\#(stage.base)/2"}"#)
+    #expect(stage.origin.count("/m/2") == 0)
+    stage.pass(.seconds(21))
+    #expect(stage.origin.count("/m/2") == 1)
+  }
+
+  @Test func `who leaves while a fallback is waited for takes nobody's place`() throws {
+    let stage = try CoreStage(Self.rule, "Origin mirror.example.MaxActive=1")
+    let gate = Gate()
+    for path in ["/1", "/2"] {
+      stage.origin.plan(path, .status(503))
+      stage.origin.plan("/m" + path, .held(at: gate, then: .picture(png())))
+    }
+    try stage.begin(#"{"cmd":"fetch","url":"\#(stage.base)/1"}"#)
+    let (first, second) = (try stage.connect(), try stage.connect())
+    try first.send(#"{"cmd":"fetch","url":"\#(stage.base)/2","tags":["first"]}"#)
+    try second.send(#"{"cmd":"fetch","url":"\#(stage.base)/2"}"#)
+    stage.settle()
+    #expect(stage.origin.count("/m/2") == 0)
+    try first.send(#"{"cmd":"cancel","tag":"first"}"#)
+    stage.settle()
+    gate.open()
+    let line = try second.receive()
+    #expect(line["source"]?.string == "network", "\(line.text)")
+  }
+
   @Test(arguments: [404, 410, 403, 429])
   func `an origin that has answered is not replaced`(status: Int) throws {
     let stage = try CoreStage(Self.rule)

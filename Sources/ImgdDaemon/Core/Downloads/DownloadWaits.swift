@@ -7,8 +7,8 @@ extension Downloader {
   /// What a download waits for. A transfer that the engine has not taken up yet has only waited for its turn.
   func phase(of download: MergedDownload) -> WaitingPhase {
     if let phase = download.transferPhase.known { return .transfer(phase) }
-    guard download.state == .running || reaches(download.url) else { return .offline }
-    return .queue(running: places.active, held: hold(of: download.url))
+    guard download.state == .running || reaches(download.askedURL) else { return .offline }
+    return .queue(running: places.active, held: hold(of: download.askedURL))
   }
 
   /// Why nothing more begins at the host of a URL now; nil where that would be served in its turn.
@@ -24,7 +24,7 @@ extension Downloader {
 
   /// The least time that a download waits, because its host has asked to be left alone.
   func pause(of download: MergedDownload) -> Duration? {
-    download.state == .queued ? pause(of: download.url) : nil
+    download.state == .queued ? pause(of: download.askedURL) : nil
   }
 
   /// How long the host of a URL is still left alone, as it has asked for; nil where it may be asked now.

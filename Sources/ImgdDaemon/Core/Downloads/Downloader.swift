@@ -57,7 +57,7 @@ final class Downloader {
     proxies = ProxyRules(settings.network, origins: origins)
     scheduler.apply(Self.schedule(settings.downloads))
     orphans = settings.downloads.orphans
-    scheduler.limitHosts(at: loop.now) { serial in downloads[serial].map { limits(of: $0.url) } ?? HostLimits() }
+    scheduler.limitHosts(at: loop.now) { serial in downloads[serial].map { limits(of: $0.askedURL) } ?? HostLimits() }
   }
 
   private static func schedule(_ settings: Configuration.Downloads) -> DownloadScheduler.Settings {
@@ -109,13 +109,19 @@ final class Downloader {
       serial: nextSerial(), mergeKey: key, policy: wish.mode, confirming: stored, allowance: wish.allowance,
       checked: purges.newest)
     downloads[download.serial] = download
-    download.section = ledger.noteQueued(at: download.url)
-    download.section?.queued += 1
     byKey.update(download.mergeKey) { $0 = ($0 ?? []) + [download] }
-    scheduler.enqueue(
-      download.serial, host: origins.host(of: key.key.url), by: wish.claimant, wish.priority,
-      limits: limits(of: key.key.url), isServedNext: wish.isServedNext, at: loop.now)
+    enqueue(download, for: wish, isServedNext: wish.isServedNext)
     return download
+  }
+
+  /// Has a download wait for its turn at the host that it asks.
+  private func enqueue(_ download: MergedDownload, for wish: PictureWish, isServedNext: Bool) {
+    let url = download.askedURL
+    download.section = ledger.noteQueued(at: url)
+    download.section?.queued += 1
+    scheduler.enqueue(
+      download.serial, host: origins.host(of: url), by: wish.claimant, wish.priority, limits: limits(of: url),
+      isServedNext: isServedNext, at: loop.now)
   }
 
   private func limits(of url: CanonicalURL) -> HostLimits {
@@ -200,16 +206,15 @@ final class Downloader {
   private func begin(_ download: MergedDownload) {
     download.begin(after: purges, at: loop.now)
     counts.started += 1
-    let fallback = download.failureOfOrigin == nil ? nil : fallback(for: download)
-    let url = fallback ?? download.sentURL
+    let url = download.fallback ?? download.sentURL
     let headers =
-      fallback == nil
+      download.fallback == nil
       ? download.mergeKey.headers + (download.confirming?.conditions ?? []) : download.mergeKey.headersForOthers
     let order = TransferOrder(
       serial: download.serial, url: url.text, headers: headers + ownFields(for: url, beside: headers),
       maxBytes: download.allowance.bytes, deadline: download.allowance.time, keepsPartial: download.isForKeeping,
       uid: download.uid, isAfterPublic: download.mergeKey.isAfterPublic, signer: origins.signer(for: url),
-      proxy: proxies.proxy(for: url), throttle: fallback == nil ? scheduler.throttle(of: download.serial) : nil)
+      proxy: proxies.proxy(for: url), throttle: scheduler.throttle(of: download.serial))
     download.transferPhase = order.phase
     transfers.begin(order)
   }
@@ -240,10 +245,11 @@ final class Downloader {
     case .finished(_, .received(let result)) where result.isConfirmation && download.isMisconfirmed(by: result.head):
       askAgain(download, after: result)
       return nil
-    case .finished(_, .failed(let failure)) where hasFallback(download, after: failure):
-      askFallback(download, after: failure)
-      return nil
     case .finished(_, let outcome):
+      if case .failed(let failure) = outcome, let fallback = fallback(for: download, after: failure) {
+        ask(fallback, for: download, after: failure)
+        return nil
+      }
       if case .received(let result) = outcome { download.noteEnd(with: result) }
       holdHost(of: download, after: outcome)
       close(download)
@@ -255,9 +261,8 @@ final class Downloader {
   /// Has the ledger count a transfer by the host that was asked.
   private func tell(_ outcome: TransferOutcome, _ content: TransferReport.Content?, of download: MergedDownload) {
     if case .failed(let failure) = outcome, isInterruption(failure, of: download) { return }
-    let fallback = download.failureOfOrigin == nil ? nil : fallback(for: download)
     let isPicture = if case .failure? = content { false } else { true }
-    ledger.countDownload(of: fallback ?? download.url, outcome, isPicture: isPicture)
+    ledger.countDownload(of: download.askedURL, outcome, isPicture: isPicture)
   }
 
   /// Fetches the picture anew, without a condition: the origin has confirmed a version other than the stored one.
@@ -268,35 +273,32 @@ final class Downloader {
     begin(download)
   }
 
-  /// Whether another server may have the picture: this one has not said anything about it.
-  private func hasFallback(_ download: MergedDownload, after failure: TransferFailure) -> Bool {
-    guard download.failureOfOrigin == nil, fallback(for: download) != nil else { return false }
-    return switch failure.kind {
-    case .dns, .connect, .timeout, .truncated: true
-    case .httpStatus: failure.status ?? 0 >= 500
-    default: false
-    }
+  /// Another server that may have the picture, if this one has not said anything about it. The parameters that are not
+  /// part of a key are not for others.
+  private func fallback(for download: MergedDownload, after failure: TransferFailure) -> CanonicalURL? {
+    guard download.fallback == nil, failure.mayBeReplaced, let origin = origins[download.url] else { return nil }
+    return origin.fallback?.url(for: download.url).flatMap { reaches($0) ? $0 : nil }
   }
 
-  /// The parameters that are not part of a key are not for others.
-  private func fallback(for download: MergedDownload) -> CanonicalURL? {
-    origins[download.url]?.fallback?.url(for: download.url)
-  }
-
-  /// Fetches the picture from elsewhere. Nothing is confirmed there: its versions are another server's.
-  private func askFallback(_ download: MergedDownload, after failure: TransferFailure) {
+  /// Fetches the picture from elsewhere, in the turn of that host, as it has waited for a turn already. Nothing is
+  /// confirmed there: its versions are another server's.
+  private func ask(_ fallback: CanonicalURL, for download: MergedDownload, after failure: TransferFailure) {
     counts.failed += 1
     counts.retries += failure.retries
-    download.failureOfOrigin = failure
-    begin(download)
+    let wishes = download.wishes
+    guard let first = wishes.first else { return }
+    leavePlace(of: download)
+    download.turn(to: fallback, after: failure)
+    enqueue(download, for: first, isServedNext: true)
+    for wish in wishes.dropFirst() { scheduler.join(download.serial, by: wish.claimant, wish.priority, at: loop.now) }
   }
 
   /// Leaves a host alone for as long as it asks for, and with it everything that waits for it.
   private func holdHost(of download: MergedDownload, after outcome: TransferOutcome) {
     guard case .failed(let failure) = outcome, let pause = failure.retryAfter, pause > .zero,
-      failure.status == 429 || failure.status == 503, download.failureOfOrigin == nil
+      failure.status == 429 || failure.status == 503
     else { return }
-    scheduler.hold(origins.host(of: download.url), until: loop.now + min(pause, Self.longestHold))
+    scheduler.hold(origins.host(of: download.askedURL), until: loop.now + min(pause, Self.longestHold))
   }
 
   private func count(_ outcome: TransferOutcome, _ content: TransferReport.Content?, of download: MergedDownload) {
@@ -317,13 +319,18 @@ final class Downloader {
   }
 
   private func close(_ download: MergedDownload) {
-    if download.state == .running { download.section?.active -= 1 } else { download.section?.queued -= 1 }
+    leavePlace(of: download)
     download.state = .closed
     downloads.removeValue(forKey: download.serial)
     byKey.update(download.mergeKey) { same in
       same?.removeAll { $0 === download }
       if same?.isEmpty == true { same = nil }
     }
+  }
+
+  /// Gives up the place of a download, in the queue or among those that run.
+  private func leavePlace(of download: MergedDownload) {
+    if download.state == .running { download.section?.active -= 1 } else { download.section?.queued -= 1 }
     scheduler.remove(download.serial)
     flows.endWatching(download.serial)
   }
@@ -334,6 +341,17 @@ final class Downloader {
   var places: Places { scheduler.places }
   var queuedCount: Int { scheduler.queuedCount }
   var maxActive: Int { scheduler.settings.maxActive }
+}
+
+extension TransferFailure {
+  /// Whether the origin has failed in a way that another server may stand in for.
+  fileprivate var mayBeReplaced: Bool {
+    switch kind {
+    case .dns, .connect, .tls, .timeout, .truncated: true
+    case .httpStatus: status ?? 0 >= 500
+    default: false
+    }
+  }
 }
 
 extension CachedImage {

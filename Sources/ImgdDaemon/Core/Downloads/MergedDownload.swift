@@ -34,8 +34,9 @@ final class MergedDownload {
   private(set) var sentURL: CanonicalURL
   /// Whether a waiter has that URL sent since another was refused.
   private var keepsURL = false
-  /// Why the origin had to be replaced; from then on the fallback of its section is asked.
-  var failureOfOrigin: TransferFailure?
+  /// Why the origin had to be replaced, and the URL that stands in for it from then on.
+  private(set) var failureOfOrigin: TransferFailure?
+  private(set) var fallback: CanonicalURL?
   /// The stored image that the transfer asks the origin to confirm.
   var confirming: CachedImage?
 
@@ -114,6 +115,9 @@ final class MergedDownload {
 
   var url: CanonicalURL { mergeKey.key.url }
 
+  /// The URL whose host it waits for or is received from.
+  var askedURL: CanonicalURL { fallback ?? url }
+
   /// The keys under which there may be an answer that its own replaces.
   var keys: [CacheKey] { [mergeKey.key] + (confirming.map { [$0.key] } ?? []) }
 
@@ -135,6 +139,13 @@ final class MergedDownload {
   func begin(after purges: PurgeList, at now: Instant) {
     begunAt = now
     newestBefore = purges.newest
+  }
+
+  /// Waits for another server, since the origin has failed.
+  func turn(to fallback: CanonicalURL, after failure: TransferFailure) {
+    (self.fallback, failureOfOrigin) = (fallback, failure)
+    (state, begunAt, transferPhase) = (.queued, nil, PhaseCell())
+    (hasHeaders, received, expected) = (false, 0, nil)
   }
 
   /// Adds the tags that its origin gives the answer, and compares it with the purges by them since its transfer began: it

@@ -183,9 +183,10 @@ final class FetchPipeline: FetchPart {
   }
 
   private func claim(_ stamp: UInt64, for job: FetchJob) -> FetchMachine.Event? {
-    guard let place = fleet.claim(stamp, for: job.mergeKey, job.wish, then: carrying(job)) else {
-      return .fleet(.nothing(nil))
-    }
+    // Others must not wait for a host that has no way to the origin.
+    guard downloader.reaches(job.route.url),
+      let place = fleet.claim(stamp, for: job.mergeKey, job.wish, then: carrying(job))
+    else { return .fleet(.nothing(nil)) }
     job.waitingFor = .fleet(place)
     return nil
   }
@@ -223,7 +224,7 @@ final class FetchPipeline: FetchPart {
 
   /// Takes in a report of the transfer loop.
   func receive(_ report: TransferReport) {
-    guard let download = downloader.receive(report) else { return }
+    guard let download = downloader.receive(report) else { return startTransfers() }
     // The picture is stored before any waiter is answered: with the answer, it is in the cache.
     if case .finished(_, let outcome) = report.event {
       download.settlement = settlement.settle(outcome, report.content, of: download)

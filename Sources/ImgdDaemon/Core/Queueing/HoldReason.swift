@@ -58,7 +58,7 @@ enum HoldReason: Equatable {
 extension HostGate {
   /// Why nothing more begins at a host now; nil where its next download waits for its turn alone.
   func hold(of name: String, at now: Instant) -> HoldReason? {
-    guard let host = hosts[name] else { return reach.includes(name) ? commonHold : .offline }
+    guard let host = hosts[name] else { return commonHold }
     if host.isWithheld { return .offline }
     if let end = host.heldUntil, end > now { return .asked(end - now) }
     if let end = host.pauseEnd, end > now { return .rate(end - now) }

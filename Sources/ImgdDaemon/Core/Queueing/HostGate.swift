@@ -15,6 +15,8 @@ import ImgdWire
 final class HostGate {
   /// If more hosts are held, the one whose time ends first is asked again early.
   private static let mostHeld = 1_000
+  /// If more hosts have a pace to keep, the one that owes least may begin early.
+  private static let mostPaced = 10_000
 
   var mostPerHost: Int
   let places: Places
@@ -94,6 +96,11 @@ final class HostGate {
     places.give(to: claim.claimant, priority)
     host.active += 1
     if let time = host.countBeginning(at: now) { paced.insert(host, key: time.nanoseconds) }
+    if paced.count > Self.mostPaced, let first = paced.first {
+      paced.remove(first)
+      first.forgetPace()
+      refresh(first)
+    }
     if !hasPlace(host) { refreshOffers(of: host) }
   }
 

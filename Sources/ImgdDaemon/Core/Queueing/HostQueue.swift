@@ -77,6 +77,8 @@ final class HostQueue: HeapMember {
     return isPausing ? next : owed
   }
 
+  func forgetPace() { (due, isPausing) = (nil, false) }
+
   func line(for claim: Claim) -> HostLine {
     let name = UInt64(claim.claimant.uid) << 2 | UInt64(claim.priority.rank)
     if let line = lines[name] { return line }
