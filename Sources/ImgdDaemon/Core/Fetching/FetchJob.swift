@@ -104,6 +104,11 @@ final class FetchJob {
   var mergeKey: MergeKey { machine.route.mergeKey }
   var mode: CacheMode { machine.mode }
 
+  /// Whether it can be shown what it is to have confirmed, now that its origin cannot be reached.
+  func mayShowOffered(at now: Instant) -> Bool {
+    !machine.isRefresh && mode == .default_ && machine.offered?.state(at: now).mayBeShownDisconnected == true
+  }
+
   /// What it wants at its present hop.
   var wish: PictureWish {
     PictureWish(

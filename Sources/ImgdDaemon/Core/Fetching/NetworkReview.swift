@@ -63,10 +63,10 @@ extension FetchPipeline {
   }
 
   /// Has a fetch wait for the network from now on, if that has gone while it waited for its turn. What it was to have
-  /// confirmed may be shown now, and a fetch that does not wait ends.
+  /// confirmed may be shown now, also while its origin is being asked, and a fetch that does not wait ends.
   private func withhold(_ job: FetchJob) {
-    guard case .download(let place) = job.waitingFor, place.download.state == .queued,
-      !downloader.reaches(job.route.url)
+    guard case .download(let place) = job.waitingFor, !downloader.reaches(place.download.askedURL),
+      place.download.state == .queued || job.mayShowOffered(at: loop.now)
     else { return }
     let isWaiting = job.request.waitsOnline && job.machine.offered == nil
     guard !isWaiting else { return waitForNetwork(job) }
