@@ -201,6 +201,20 @@ struct OriginTagTests {
     #expect(try stage.outcome("/a", #""cache":"only-if-cached""#) == "not_cached")
   }
 
+  @Test func `a fresh picture that was purged by a tag which its confirmation brings is gone`() throws {
+    let stage = try CoreStage(Self.section)
+    let gate = Gate()
+    stage.origin.plan(
+      "/a", .conditional(png(), tag: "\"1\"", headers: [("xkey", "old")]),
+      .held(at: gate, then: .conditional(png(), tag: "\"1\"", headers: [("xkey", "old new")])))
+    #expect(try stage.outcome("/a") == "network")
+    try stage.begin(#"{"cmd":"fetch","id":1,"url":"ORIGIN/a","cache":"no-cache"}"#)
+    #expect(try purge(#""tag":"new""#, of: stage).memory == 0)
+    gate.open()
+    try stage.play(#"< {"id":1,"ok":true}"#)
+    #expect(try stage.outcome("/a", #""cache":"only-if-cached""#) == "not_cached")
+  }
+
   @Test func `who joins a download after the purge does not hide that from it`() throws {
     let stage = try CoreStage(Self.section)
     let gate = Gate()

@@ -93,6 +93,8 @@ final class DownloadSettlement: FetchPart {
     guard stored.isPicture else { return confirmed(answer: image, download) }
     removeAnswers(to: download)
     keep(image, of: download)
+    // It may have been purged by a tag that its origin gives it only now: what is stored does not have that.
+    if download.isPurgedEverywhere { _ = pictures.remove(stored.key, olderThan: download.serial) }
     return .ended(.image(DeliveredImage(image: image, source: .revalidated)))
   }
 
