@@ -62,6 +62,8 @@ public struct Picture: Sendable {
   public var isNotModified: Bool { reply.flag("not_modified") ?? false }
   /// Whether the picture is no longer fresh.
   public var isStale: Bool { reply.flag("stale") ?? false }
+  /// Whether it is shown stale because no route leads to its origin.
+  public var isOffline: Bool { reply.flag("offline") ?? false }
   /// Whether the fetch joined a download that another one had begun.
   public var isCoalesced: Bool { reply.flag("coalesced") ?? false }
   /// The time since the origin sent or confirmed the picture.

@@ -32,7 +32,7 @@ struct OriginMetrics {
         rows.map { ($0.labels, Double($0.origin.object("refusal")?.number("times") ?? 0)) })
     }
     page.add(
-      "imgd_section_problem", "gauge", "Whether the file with the header fields of a section cannot be used",
+      "imgd_section_problem", "gauge", "Whether a file that a section names cannot be used",
       sections.map { ($0.labels, $0.origin.text("problem") == nil ? 0 : 1) })
   }
 

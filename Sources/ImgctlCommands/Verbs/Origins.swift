@@ -72,7 +72,7 @@ struct Origins: Verb {
       texts.append(HeldText.text(held, wait: wait) ?? printable(held))
     }
     if let refusal = origin.object("refusal").flatMap(RefusalText.init) { texts.append(refusal.text) }
-    if origin.text("problem") != nil { texts.append("its header file cannot be used") }
+    if origin.text("problem") != nil { texts.append("its file cannot be used") }
     return texts.joined(separator: "; ")
   }
 }

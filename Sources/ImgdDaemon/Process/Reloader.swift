@@ -153,8 +153,12 @@ struct ConfigurationSource: Sendable {
     if !fleet.server.isEmpty, !fleet.passwordFile.isEmpty {
       files.append(ServiceFile(fleet.passwordFile, isSecret: true))
     }
-    let secrets = configuration.origins.values.flatMap(\.files).filter { $0.hasPrefix("/") }
-    return files + Set(secrets).sorted().map { ServiceFile($0, isSecret: true) }
+    for (pattern, origin) in configuration.origins.sorted(by: { $0.key.text < $1.key.text }) {
+      for (key, path) in origin.files where path.hasPrefix("/") {
+        files.append(ServiceFile(path, isSecret: true, of: "Origin \(pattern.text).\(key)"))
+      }
+    }
+    return files
   }
 
   /// The same source for a daemon whose socket is already open.

@@ -90,7 +90,7 @@ package struct ServiceUser: Sendable, Equatable {
   private func complaint(about file: ServiceFile, group: String) -> String? {
     let isDirectory = (try? FileStatus.of(path: file.path).kind) == .directory
     guard !Self.isOpen(file.path, isDirectory ? R_OK | X_OK : R_OK) else { return nil }
-    let sentence = "\(file.path) cannot be read by the user \(name), as whom the service runs: "
+    let sentence = "\(file.name) cannot be read by the user \(name), as whom the service runs: "
     if let closed = Self.directories(above: file.path).first(where: { !Self.isOpen($0, X_OK) }) {
       return sentence + "its directory is closed, chmod o+x \(closed)"
     }
@@ -114,9 +114,14 @@ package struct ServiceFile: Sendable {
   let path: String
   /// Whether others must not read it.
   let isSecret: Bool
+  /// The key of the configuration that names it, if there may be several.
+  let key: String?
 
-  package init(_ path: String, isSecret: Bool = false) {
+  package init(_ path: String, isSecret: Bool = false, of key: String? = nil) {
     self.path = path
     self.isSecret = isSecret
+    self.key = key
   }
+
+  fileprivate var name: String { (key.map { "\($0)=" } ?? "") + path }
 }

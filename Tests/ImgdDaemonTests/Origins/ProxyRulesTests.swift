@@ -24,6 +24,7 @@ struct ProxyRulesTests {
     for (url, proxy) in [
       ("http://a.example/x", nil), ("https://a.example:81/x", nil), ("http://www.a.example/x", Self.usual),
       ("http://printer.lan/x", nil), ("http://lan/x", Self.usual), ("http://b.example:8080/", nil),
+      ("http://a.example./", nil),
       ("http://b.example/", Self.usual),
     ] as [(String, String?)] {
       #expect(rules.proxy(for: try CanonicalURL.parse(url)) == proxy, "\(url)")

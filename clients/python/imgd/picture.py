@@ -194,6 +194,11 @@ class Picture:
         return self.raw.get("not_modified") is True
 
     @property
+    def offline(self) -> bool:
+        """Whether it is shown stale because no route leads to its origin."""
+        return self.raw.get("offline") is True
+
+    @property
     def stale(self) -> bool:
         """Whether it is older than its origin wants it to be shown."""
         return self.raw.get("stale") is True

@@ -94,7 +94,7 @@ final class OriginRules {
 
   private func section(for url: CanonicalURL) -> Section? {
     guard !isEmpty else { return nil }
-    let host = url.host
+    let host = url.host.withoutRoot
     if let section = hosts[host]?.first(where: { $0.pattern.admits(url) }) { return section }
     guard !ends.isEmpty, host.utf8.count <= Self.longestHost else { return nil }
     var rest = host[...]
@@ -113,7 +113,8 @@ final class OriginRules {
   func account(of url: CanonicalURL) -> (section: OriginPattern?, host: String) {
     let pattern = section(for: url)?.pattern
     if url.scheme == .s3 { return (pattern, url.scheme.beginning + url.host) }
-    return (pattern, pattern?.port == nil ? url.host : "\(url.host):\(url.port)")
+    let host = url.host.withoutRoot
+    return (pattern, pattern?.port == nil ? host : "\(host):\(url.port)")
   }
 
   /// The patterns of all sections.
@@ -132,4 +133,9 @@ final class OriginRules {
 
   /// Whether a refusal may be about the URL that was sent, and not about what it stands for.
   func mayRefuse(_ url: CanonicalURL) -> Bool { self[url]?.key != nil }
+}
+
+extension String {
+  /// A host without the dot that stands for the root of all names: it is the same host with it.
+  package var withoutRoot: String { utf8.count > 1 && utf8.last == UInt8(ascii: ".") ? String(dropLast()) : self }
 }

@@ -37,8 +37,10 @@ extension OriginFileKey where Value == SigningCredentials {
 }
 
 extension Configuration.Origin {
-  /// The files that it names, as it does.
-  var files: [String] { [headerFile, credentialsFile].filter { !$0.isEmpty } }
+  /// The files that it names, as it does, by their keys.
+  var files: [(key: String, name: String)] {
+    [("HeaderFile", headerFile), ("CredentialsFile", credentialsFile)].filter { !$0.1.isEmpty }
+  }
 }
 
 /// Where such files are, and what is in them.

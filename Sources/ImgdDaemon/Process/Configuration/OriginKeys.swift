@@ -188,6 +188,7 @@ extension OriginPattern: SectionName {
     if isOfSubdomains { rest = rest.dropFirst(2) }
     // What is left must be a host, and nothing of a URL besides.
     guard rest.utf8.allSatisfy({ !"/?#@\\".utf8.contains($0) }), rest.utf8.last != UInt8(ascii: ":"),
+      rest.utf8.first != UInt8(ascii: "."), !rest.contains(".."),
       let url = try? CanonicalURL.parse((scheme ?? .http).beginning + rest + "/")
     else {
       throw WrongValue(
@@ -196,7 +197,7 @@ extension OriginPattern: SectionName {
     }
     let hasPort = rest.utf8.last != UInt8(ascii: "]") && rest.utf8.contains(UInt8(ascii: ":"))
     self.init(
-      host: url.host, isOfSubdomains: isOfSubdomains, scheme: scheme,
+      host: url.host.withoutRoot, isOfSubdomains: isOfSubdomains, scheme: scheme,
       port: hasPort || scheme != nil ? url.port : nil)
   }
 
