@@ -22,7 +22,7 @@ struct OriginsTests {
     #expect(
       lines == [
         "ORIGIN REQUESTS HITS DOWNLOADS ERRORS BYTES FIRST BYTE 99% ACTIVE QUEUED STATE",
-        "[*.example] 10 60.0% 4 1 4.0K - - 1 3 its header file cannot be used",
+        "[*.example] 10 60.0% 4 1 4.0K - - 1 3 its file cannot be used",
         "a.example 8 75.0% 2 1 2.0K 1.5ms 2.0s 1 3 asked to wait, 14s left", "[z.example] 0 - 0 0 0B - - 0 0",
         "b\"c\\x0a 9 0.0% 9 9 0B - - 0 0 refuses with status 403, 9 times in a row",
       ])

@@ -171,7 +171,7 @@ final class OriginLedger {
     let hits: Int
     /// The name by which the downloads of a host are counted; nil for a section of several.
     let hostName: String?
-    /// Why its header file cannot be used.
+    /// Why a file of its section cannot be used.
     let problem: String?
   }
 
