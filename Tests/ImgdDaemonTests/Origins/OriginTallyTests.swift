@@ -23,6 +23,18 @@ struct OriginTallyTests {
     #expect(rows["x.example"]?["section"] == .string("*.example") && rows["other.test"]?["section"] == .null)
   }
 
+  @Test func `stats has the busiest hosts, and some sections`() throws {
+    let stage = try CoreStage((0..<20).map { "Origin s\($0).example.MaxActive=3" })
+    stage.origin.plan("/a", .picture(png(), headers: [("Cache-Control", "max-age=60")]))
+    for number in 0..<20 {
+      for _ in 0...number { try stage.ask("/a", host: "h\(number).test") }
+    }
+    let rows = try stage.client.ask(#"{"cmd":"stats"}"#)["origins"]?.array ?? []
+    #expect(rows.compactMap { $0["host"]?.string } == (4..<20).reversed().map { "h\($0).test" })
+    #expect(rows.filter { $0["host"] == nil }.count == 16)
+    #expect(rows.first?["requests"] == .integer(20) && rows.first?["hits"] == .integer(19))
+  }
+
   @Test func `hits of lines of a known shape count, whichever way they go`() throws {
     let stage = try CoreStage("Origin 127.0.0.1.MaxActive=3")
     stage.origin.plan("/a", .picture(png(), headers: [("Cache-Control", "max-age=60")]))

@@ -24,8 +24,8 @@ final class Commands {
     collecting = CollectCommands(parts)
     inspection = InspectCommands(parts, loop: loop)
     purging = PurgeCommand(parts, loop: loop)
-    stats = StatsCommand(parts, loop: loop, in: surroundings)
     origins = OriginsCommand(parts, loop: loop)
+    stats = StatsCommand(parts, origins: origins, loop: loop, in: surroundings)
     service = ServiceCommands(parts, reload: surroundings.reload)
   }
 

@@ -7,6 +7,9 @@ final class OriginsCommand {
   /// How many rows are written in one step.
   private static let mostAtOnce = 16
 
+  /// How many hosts, and how many sections, `stats` has at most.
+  private static let mostInStats = 16
+
   private let ledger: OriginLedger
   private let downloader: Downloader
   private let loop: EventLoop
@@ -34,6 +37,13 @@ final class OriginsCommand {
       number = end
       if answer.room == 0 { answer.finish(cursor: String(end)) }
       return answer.room > 0
+    }
+  }
+
+  /// Writes the rows of the busiest hosts and of some sections.
+  func summarize(in line: inout JSONWriter) {
+    line.array("origins") { line in
+      for row in ledger.busiest(most: Self.mostInStats) { line.object { describe(row, in: &$0) } }
     }
   }
 

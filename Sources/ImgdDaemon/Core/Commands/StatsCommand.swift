@@ -12,6 +12,7 @@ final class StatsCommand {
   private static let transfer = 48 * 1_024
 
   private let parts: CoreParts
+  private let origins: OriginsCommand
   private let loop: EventLoop
   private let startedAt: Instant
   /// What the process held before it served anybody.
@@ -19,8 +20,9 @@ final class StatsCommand {
   private var measured: MeasuredFigures
   private let surroundings: Surroundings
 
-  init(_ parts: CoreParts, loop: EventLoop, in surroundings: Surroundings) {
+  init(_ parts: CoreParts, origins: OriginsCommand, loop: EventLoop, in surroundings: Surroundings) {
     self.parts = parts
+    self.origins = origins
     self.loop = loop
     self.surroundings = surroundings
     startedAt = loop.now
@@ -61,6 +63,7 @@ final class StatsCommand {
     line.object("pressure") { pressure(in: &$0) }
     line.object("held") { held(in: &$0, clientBytes: figures.clientBytes) }
     line.object("process") { process(in: &$0, facts: figures.facts) }
+    origins.summarize(in: &line)
   }
 
   private func memory(in line: inout JSONWriter) {

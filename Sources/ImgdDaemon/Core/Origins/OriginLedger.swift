@@ -186,6 +186,12 @@ final class OriginLedger {
     return (members, nil)
   }
 
+  /// The busiest of the hosts, and as many of the sections.
+  func busiest(most: Int) -> [Row] {
+    let hosts = rows(after: Self.rest, most: Self.mostHosts).members.filter { $0.tally.host != nil }
+    return hosts.sorted { $0.requests > $1.requests }.prefix(most) + rows(after: Self.mostHosts, most: most).members
+  }
+
   private func row(of tally: OriginTally) -> Row {
     var inMemory = uses[tally.number]
     let section = tally.host == nil ? tally.section : nil
