@@ -17,6 +17,15 @@ package enum TransferOutcome: Sendable {
   /// The origin answers with another URL. Its body is not read.
   case redirected(TransferRedirect)
   case failed(TransferFailure)
+
+  /// The head of the answer that ended it; nil where none came whole.
+  package var head: ResponseHead? {
+    switch self {
+    case .received(let result): result.head
+    case .redirected(let redirect): redirect.head
+    case .failed(let failure): failure.head
+    }
+  }
 }
 
 /// A response that was fetched whole.

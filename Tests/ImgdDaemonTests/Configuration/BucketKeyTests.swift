@@ -127,12 +127,7 @@ struct BucketKeyTests {
     // So that the look at the file alone can bring what it has.
     try write("[Nonsense]\n", to: file)
     let look = {
-      clock.advance(by: .seconds(2))
-      loop.tick(waiting: false)
-      // The reading of the configuration comes after the look at the file, on the same thread.
-      var isOver = false
-      reloader.reload { _ in isOver = true }
-      while !isOver { loop.tick(waiting: true) }
+      reloader.lookAtFiles(clock, loop)
       return reloader.current.origins.values.first?.credentials?.value
     }
     try leave("2")

@@ -173,14 +173,7 @@ struct HeaderFileTests {
     let reloader = try Reloader(source: source, read: try source.load { _ in }, loop: loop)
     var seen: [[HeaderField]] = []
     reloader.onReload = { seen.append($0.origins.values.first?.headers?.value ?? []) }
-    let look = {
-      clock.advance(by: .seconds(2))
-      loop.tick(waiting: false)
-      // The reading of the configuration comes after the look at the file, on the same thread.
-      var isOver = false
-      reloader.reload { _ in isOver = true }
-      while !isOver { loop.tick(waiting: true) }
-    }
+    let look = { reloader.lookAtFiles(clock, loop) }
     try leave("X: 2\n")
     look()
     #expect(seen.first == [HeaderField("X", "2")])
@@ -197,5 +190,17 @@ struct HeaderFileTests {
     #expect(reloader.current.origins.values.first?.headers?.problem == nil)
     reloader.stop()
     loop.close()
+  }
+}
+
+extension Reloader {
+  /// Has it look at the files of sections, and then read the configuration.
+  func lookAtFiles(_ clock: LoopClock, _ loop: EventLoop) {
+    clock.advance(by: .seconds(2))
+    loop.tick(waiting: false)
+    // The reading of the configuration comes after the look at the file, on the same thread.
+    var isOver = false
+    reload { _ in isOver = true }
+    while !isOver { loop.tick(waiting: true) }
   }
 }

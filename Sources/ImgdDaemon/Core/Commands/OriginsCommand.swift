@@ -6,7 +6,6 @@ import ImgdWire
 final class OriginsCommand {
   /// How many rows are written in one step.
   private static let mostAtOnce = 16
-
   /// How many hosts, and how many sections, `stats` has at most.
   private static let mostInStats = 16
 

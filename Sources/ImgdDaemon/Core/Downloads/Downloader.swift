@@ -117,10 +117,11 @@ final class Downloader {
   /// Has a download wait for its turn at the host that it asks.
   private func enqueue(_ download: MergedDownload, for wish: PictureWish, isServedNext: Bool) {
     let url = download.askedURL
-    download.section = ledger.noteQueued(at: url)
+    let host = origins.place(of: url)
+    download.section = ledger.noteQueued(at: host, url)
     download.section?.queued += 1
     scheduler.enqueue(
-      download.serial, host: origins.host(of: url), by: wish.claimant, wish.priority, limits: limits(of: url),
+      download.serial, host: host.name, by: wish.claimant, wish.priority, limits: limits(of: url),
       isServedNext: isServedNext, at: loop.now)
   }
 
@@ -291,6 +292,7 @@ final class Downloader {
     download.turn(to: fallback, after: failure)
     enqueue(download, for: first, isServedNext: true)
     for wish in wishes.dropFirst() { scheduler.join(download.serial, by: wish.claimant, wish.priority, at: loop.now) }
+    onPlaces()
   }
 
   /// Leaves a host alone for as long as it asks for, and with it everything that waits for it.

@@ -258,14 +258,6 @@ extension TransferReport.Content {
 }
 
 extension TransferOutcome {
-  fileprivate var head: ResponseHead? {
-    switch self {
-    case .received(let result): result.head
-    case .redirected(let redirect): redirect.head
-    case .failed(let failure): failure.head
-    }
-  }
-
   /// Whether a host has answered, so that its name is known.
   fileprivate var isOfHost: Bool { if case .failed(let failure) = self { failure.head != nil } else { true } }
 }

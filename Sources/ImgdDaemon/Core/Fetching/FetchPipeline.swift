@@ -224,7 +224,7 @@ final class FetchPipeline: FetchPart {
 
   /// Takes in a report of the transfer loop.
   func receive(_ report: TransferReport) {
-    guard let download = downloader.receive(report) else { return startTransfers() }
+    guard let download = downloader.receive(report) else { return }
     // The picture is stored before any waiter is answered: with the answer, it is in the cache.
     if case .finished(_, let outcome) = report.event {
       download.settlement = settlement.settle(outcome, report.content, of: download)

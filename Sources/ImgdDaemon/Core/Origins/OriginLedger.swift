@@ -10,13 +10,6 @@ import ImgdCache
 import ImgdSystem
 import ImgdTransfer
 
-/// A host as its downloads are counted: the same name may stand in several sections, which tell schemes apart.
-struct OriginHost: Hashable {
-  let section: OriginPattern?
-  /// With its port where the section is about that alone.
-  let name: String
-}
-
 final class OriginLedger {
   static let mostHosts = 64
   /// The uses of images without a host's or a section's tally.
@@ -58,7 +51,7 @@ final class OriginLedger {
       tallies[tally.number] = nil
       uses[tally.number] = 0
     }
-    for host in hosts.values where samples[host.number].map(place(of:)) != host.host { remove(host) }
+    for host in hosts.values where samples[host.number].map(rules.place(of:)) != host.host { remove(host) }
     var free = (Self.mostHosts + 1..<UseTallies.most).lazy.filter { [tallies] in tallies[$0] == nil }.makeIterator()
     for pattern in patterns where sections[pattern] == nil {
       guard let number = free.next() else { break }
@@ -74,16 +67,10 @@ final class OriginLedger {
     for host in hosts.values { uses.setMark(uses.newMark(of: host.number), of: host.number) }
   }
 
-  private func place(of url: CanonicalURL) -> OriginHost {
-    let account = rules.account(of: url)
-    return OriginHost(section: account.section, name: account.host)
-  }
-
   // MARK: Counting
 
   /// Has the host of a download that waits for its turn shown, if there is room; returns the tally of its section.
-  func noteQueued(at url: CanonicalURL) -> OriginTally? {
-    let place = place(of: url)
+  func noteQueued(at place: OriginHost, _ url: CanonicalURL) -> OriginTally? {
     _ = tally(of: place, at: url, weight: 1)
     return place.section.flatMap { sections[$0] }
   }
@@ -98,7 +85,7 @@ final class OriginLedger {
   }
 
   private func count(_ url: CanonicalURL, _ change: (OriginTally) -> Void) {
-    let place = place(of: url)
+    let place = rules.place(of: url)
     if let section = place.section.flatMap({ sections[$0] }) { change(section) }
     if let host = tally(of: place, at: url, weight: 1) { change(host) }
   }
@@ -153,7 +140,7 @@ final class OriginLedger {
       weight = Int(Self.hitsForOne)
     }
     let url = image.url
-    let place = place(of: url)
+    let place = rules.place(of: url)
     let tally = tally(of: place, at: url, weight: weight) ?? place.section.flatMap { sections[$0] }
     let now = tally?.number ?? Self.rest
     uses[now] &+= 1

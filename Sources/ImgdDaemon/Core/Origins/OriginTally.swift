@@ -83,14 +83,6 @@ final class OriginTally {
 }
 
 extension TransferOutcome {
-  fileprivate var head: ResponseHead? {
-    switch self {
-    case .received(let result): result.head
-    case .redirected(let redirect): redirect.head
-    case .failed(let failure): failure.head
-    }
-  }
-
   /// How the origin has kept the daemon out; nil where it has not.
   fileprivate var refusal: OriginTally.Refusal.Reason? {
     guard case .failed(let failure) = self else { return nil }

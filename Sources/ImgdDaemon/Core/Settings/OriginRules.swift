@@ -36,6 +36,13 @@ package struct OriginPattern: Hashable, Sendable {
   fileprivate var exactness: Int { scheme != nil ? 2 : port != nil ? 1 : 0 }
 }
 
+/// A host as its downloads are counted: the same name may stand in several sections, which tell schemes apart.
+struct OriginHost: Hashable {
+  let section: OriginPattern?
+  /// With its port where the section is about that alone.
+  let name: String
+}
+
 /// The rules of the sections, by the origins of URLs.
 final class OriginRules {
   private typealias Section = (pattern: OriginPattern, origin: Configuration.Origin)
@@ -107,14 +114,14 @@ final class OriginRules {
 
   /// The name by which downloads from the origin of a URL are counted: its host, with the port where a section is about
   /// that alone, or its bucket.
-  func host(of url: CanonicalURL) -> String { account(of: url).host }
+  func host(of url: CanonicalURL) -> String { place(of: url).name }
 
-  /// That name, and the pattern of the section that applies to the URL.
-  func account(of url: CanonicalURL) -> (section: OriginPattern?, host: String) {
+  /// That name, with the pattern of the section that applies to the URL.
+  func place(of url: CanonicalURL) -> OriginHost {
     let pattern = section(for: url)?.pattern
-    if url.scheme == .s3 { return (pattern, url.scheme.beginning + url.host) }
+    if url.scheme == .s3 { return OriginHost(section: pattern, name: url.scheme.beginning + url.host) }
     let host = url.host.withoutRoot
-    return (pattern, pattern?.port == nil ? host : "\(host):\(url.port)")
+    return OriginHost(section: pattern, name: pattern?.port == nil ? host : "\(host):\(url.port)")
   }
 
   /// The patterns of all sections.
