@@ -34,6 +34,8 @@ struct Accounts {
   /// What a user has; nothing of its own for one of those who share an account.
   subscript(owner: UInt32) -> Account { numbers[owner].map { all[Int($0)] } ?? Account() }
 
+  func holding(of owner: UInt32) -> Removal { Removal(entries: self[owner].count, bytes: self[owner].cost) }
+
   /// The room that each user may fill: nobody who has no more loses anything for others.
   func share(of capacity: Int) -> Int { capacity / max(users, 1) }
 

@@ -12,7 +12,7 @@ package enum ReplyCode: String, CaseIterable, Sendable {
   case unknownField = "unknown_field"
   /// The line is longer than the limit and was skipped: send less in one request.
   case lineTooLong = "line_too_long"
-  /// The request concerns another user's fetch: only its owner, root or the daemon's user may do that.
+  /// The request concerns what is another user's, or everybody's: only that user, or an administrator, may do that.
   case forbidden
   /// A fetch with this receipt is already running: choose another UUID.
   case duplicateReceipt = "duplicate_receipt"

@@ -20,7 +20,8 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
     let storedAt = max(moment.instant, StoredMoment.earliest)
     let fields = ImageFields(
       extras: ImageExtras(
-        distinction: key.distinction, vary: answer.vary, tags: tags, redirectTarget: response.redirectTarget,
+        distinction: key.distinction, vary: answer.vary, tags: EntryClaims.tags(tags, of: owner),
+        redirectTarget: response.redirectTarget,
         description: body.description), freshUntil: storedAt, checked: checked, lastAccess: storedAt,
       storedAt: storedAt, owner: owner ?? EntryOwner.nobody, awayCount: body.awayCount,
       urlCount: UInt16(key.url.text.utf8.count),
@@ -76,6 +77,23 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
     get { header.owner == EntryOwner.nobody ? nil : header.owner }
     set { header.owner = newValue ?? EntryOwner.nobody }
   }
+  /// Whether it has these tags, and claims among them.
+  package func hasAll(_ tags: [String]) -> Bool {
+    let own = owner.map(EntryClaims.tag)
+    return tags.allSatisfy { $0 == own || EntryTags.meets($0, self.tags) }
+  }
+
+  package var claims: EntryClaims { EntryClaims(owner: owner, tags: tags) }
+
+  /// Takes over the claims on the image in whose place it comes.
+  func takeClaims(of former: CachedImage) {
+    let (own, others) = (claims.all, former.claims.all)
+    guard own != others else { return }
+    // Otherwise it could grow at the cost of a user who has not asked for that.
+    if let owner = former.owner, byteCount <= former.byteCount { self.owner = owner }
+    tags = EntryClaims.tags(EntryTags.union(tags, own + others), of: owner)
+  }
+
   /// The checksum of its bytes.
   package var checksum: BodyChecksum { header.checksum }
   /// Whether its bytes are those of a decoded picture, which are kept in memory only.

@@ -227,6 +227,20 @@ final class ImageTable {
     count(image, at: place)
   }
 
+  /// Makes the image at a place another user's.
+  func assign(_ place: Int, to owner: UInt32) {
+    let image = image(at: place)
+    if image.isSource { forgetSource(image, at: place) }
+    if image.isPixels {
+      order.aim(&pixels, at: place)
+      pixels.remove(place)
+    }
+    order.assign(place, to: owner, costing: entries[place].cost)
+    guard image.isPixels else { return }
+    order.aim(&pixels, at: place)
+    pixels.putInFront(place)
+  }
+
   private func count(_ image: CachedImage, at place: Int) {
     guard image.isPixels else { return }
     pixelBytes += image.byteCount

@@ -46,7 +46,8 @@ package struct Removal: Sendable, Equatable {
     Removal(entries: left.entries + right.entries, bytes: left.bytes + right.bytes)
   }
 
-  mutating func count(_ bytes: Int) {
+  /// Counts one entry with its bytes.
+  package mutating func count(_ bytes: Int) {
     entries += 1
     self.bytes += bytes
   }

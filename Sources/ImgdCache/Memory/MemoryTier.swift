@@ -237,8 +237,7 @@ package final class MemoryTier {
       let bringsBody = !former.hasBody && former.checksum == image.checksum
       guard bringsBody || image.serial >= former.serial else { return .refused(.olderThanStored) }
       if !former.forms.isEmpty, former.checksum == image.checksum { image.forms = former.forms }
-      // Otherwise it could grow at the cost of a user who has not asked for that.
-      if let owner = former.owner, image.byteCount <= former.byteCount { image.owner = owner }
+      image.takeClaims(of: former)
       images.replace(at: place, by: image)
       counts.replacements += 1
     } else {
@@ -344,9 +343,21 @@ package final class MemoryTier {
 
   /// Adds tags to an image.
   package func add(_ tags: [String], to image: CachedImage) -> Removal {
-    image.tags = EntryTags.union(image.tags, tags)
+    image.tags = EntryClaims.tags(EntryTags.union(image.tags, tags), of: image.owner)
     return recount(image)
   }
+
+  /// Changes who has claims on an image.
+  package func set(_ claims: EntryClaims, of image: CachedImage) -> Removal {
+    if let place = image.place, let owner = claims.owner, owner != image.owner {
+      images.assign(place, to: owner)
+    }
+    (image.owner, image.tags) = (claims.owner, claims.tags)
+    return recount(image)
+  }
+
+  /// What a user has here.
+  package func holding(of uid: UInt32) -> Removal { images.accounts.holding(of: uid) }
 
   private func recount(_ image: CachedImage) -> Removal {
     guard let place = image.place else { return .none }
@@ -360,5 +371,11 @@ package final class MemoryTier {
   package func remove(_ key: CacheKey) -> CachedImage? {
     guard let place = images.place(of: key) else { return nil }
     return images.takeImage(at: place).image
+  }
+
+  /// Takes out an image, and makes void what is being made of it.
+  package func removeForGood(_ image: CachedImage) {
+    image.isPurged = true
+    if let place = image.place { images.takeImage(at: place) }
   }
 }

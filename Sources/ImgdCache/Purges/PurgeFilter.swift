@@ -1,4 +1,4 @@
-internal import ImgdSystem
+package import ImgdSystem
 
 /// The images that a purge is about: all given conditions have to hold, and without conditions it is about all images.
 package struct PurgeFilter: Sendable, Equatable {
@@ -56,6 +56,24 @@ package struct PurgeFilter: Sendable, Equatable {
       matchesName(url, identifier: image.identifier, digest: image.digest, tags: tag == nil ? [] : image.tags)
     } && matchesAge(image, at: now) && !(expired && isFresh())
   }
+
+  /// Whether it means an image in memory.
+  package func matches(_ image: CachedImage, at now: Instant) -> Bool {
+    matches(image, isFresh: image.isFresh(at: now), at: now)
+  }
+
+  /// Whether it means an entry on disk; `wall` is in seconds since 1970.
+  package func matches(_ entry: EntryDetails, wall: Int64) -> Bool {
+    guard let key = entry.key, matchesName(key, tags: entry.claims.tags), !(expired && entry.freshFor > 0) else {
+      return false
+    }
+    if let olderThan, .seconds(wall - entry.storedAt) <= olderThan { return false }
+    if let unusedFor, .seconds(wall - entry.lastAccess) <= unusedFor { return false }
+    return true
+  }
+
+  /// Whether it is about everything, but for conditions on age and use.
+  package var namesNothing: Bool { namesOnly.matchesAll }
 
   /// Whether it has a condition whose outcome changes with time and use.
   var asksForState: Bool { unusedFor != nil || expired }

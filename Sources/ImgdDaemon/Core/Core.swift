@@ -39,6 +39,7 @@ final class Core {
 
   func apply(_ settings: Configuration) {
     parts.access.apply(settings.control)
+    parts.hits.review()
     if parts.origins.apply(settings.origins) { removeFormerKeys() }
     parts.ledger.reviewSections()
     parts.fleet.apply(settings)
@@ -67,7 +68,10 @@ final class Core {
     parts.turns.carryOut { [memory] in memory.goOn(with: &sweep) }
   }
 
-  func drain(_ drained: @escaping () -> Void) { parts.jobs.drain(drained) }
+  func drain(_ drained: @escaping () -> Void) {
+    parts.jobs.drain(drained)
+    parts.hits.review()
+  }
 
   /// Ends everything that waits for an answer.
   func refuseAll(_ error: WireError) {

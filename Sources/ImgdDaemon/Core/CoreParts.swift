@@ -33,7 +33,7 @@ struct CoreParts {
     commands = CommandCounter(onCommand: surroundings.onActivity)
     turns = Turns(loop: loop)
     desk = ReplyDesk(loop: loop)
-    hub = EventHub(turns: turns)
+    hub = EventHub(turns: turns, access)
     pictures = PictureTiers(disk: disk, hub: hub, turns: turns, loop: loop, settings: settings)
     origins = OriginRules(settings.origins)
     ledger = OriginLedger(origins, memory: pictures.memory, loop: loop)
@@ -48,10 +48,11 @@ struct CoreParts {
       decoding: decoding, pictures: pictures, made: made, access, turns: turns, loop: loop, settings: settings)
     answers = FetchAnswers(pictures: pictures, renditions: renditions, loop: loop, settings: settings)
     let ground = FetchGround(
-      origins: origins, ledger: ledger, pictures: pictures, made: made, fleet: fleet, downloader: downloader,
+      access: access, origins: origins, ledger: ledger, pictures: pictures, made: made, fleet: fleet,
+      downloader: downloader,
       preparation: FormPreparation(renditions: renditions, pictures: pictures, answers: answers, loop: loop),
       answers: answers, hub: hub, turns: turns, loop: loop)
-    jobs = FetchJobs(ground, access, settings: settings)
+    jobs = FetchJobs(ground, settings: settings)
     hits = PlainHits(ground, jobs: jobs, commands: commands)
     pipeline = FetchPipeline(ground, jobs: jobs, hits: hits, settings: settings)
     requests = FetchRequests(ground, jobs: jobs, hits: hits, pipeline: pipeline, settings: settings)

@@ -27,7 +27,7 @@ struct RequestShareTests {
     let key = CacheKey(url: url, identifier: nil, scope: nil)
     let job = FetchJob(
       receipt: .random(using: (receipt, receipt << 32)), id: .none, request: request, url: url,
-      mergeKey: MergeKey(key: key, owner: nil, headers: []), uid: uid,
+      mergeKey: MergeKey(key: key, owner: nil, headers: []), uid: uid, entryTags: [],
       startedAt: Instant(nanoseconds: 0),
       allowance: PictureWish.Allowance(bytes: 1, time: .seconds(1)))
     job.claimant = Claimant(uid: uid, connection: connection)

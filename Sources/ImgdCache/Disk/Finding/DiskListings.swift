@@ -117,9 +117,14 @@ final class DiskListings: DiskPart {
     let aged = index.ageEntry(of: entry)
     let initialAge = Int64(aged.storedAt) == record.storedAt ? record.initialAgeMs / 1_000 : 0
     return EntryDetails(
-      url: record.url, identifier: record.identifier, facts: record.facts, bytes: record.bytes,
+      url: record.url, identifier: record.identifier,
+      key: CacheKey(
+        url: CanonicalURL(canonical: record.url), identifier: record.identifier, variant: record.variant,
+        knownDigest: record.digest), facts: record.facts, bytes: record.bytes,
       age: Int(max(wall - Int64(aged.storedAt), 0) + initialAge),
       freshFor: Int(max(Int64(aged.freshUntil) - wall, 0)), storedAt: record.storedAt,
-      hasBody: entry.hasBody, tags: record.tags, path: files.path(of: entry) ?? "")
+      lastAccess: Int64(aged.lastAccess),
+      hasBody: entry.hasBody, claims: EntryClaims(owner: record.owner, tags: record.tags),
+      path: files.path(of: entry) ?? "")
   }
 }

@@ -198,11 +198,14 @@ final class ReadyHits: DiskPart {
     super.init(ground)
   }
 
-  func find(_ digest: KeyDigest, of url: String, identifier: String?, as form: ReadyHit.Form) -> ReadyHit? {
+  func find(_ digest: KeyDigest, of url: String, identifier: String?, as form: ReadyHit.Form, owner: UInt32?)
+    -> ReadyHit?
+  {
     guard !gate.isClosed, health.isUp, stores.isEmpty, let place = index.place(of: digest), !loads.isReading(digest)
     else { return nil }
     let entry = index[place]
-    guard entry.hasBody, isFresh(entry), isSpared(place, digest, url, identifier), let path = files.path(of: entry),
+    guard entry.hasBody, isFresh(entry), owner == nil || entry.owner == owner,
+      isSpared(place, digest, url, identifier), let path = files.path(of: entry),
       let content = content(of: entry, at: place, as: form)
     else { return nil }
     reports.counts.hits += 1
@@ -229,8 +232,11 @@ final class ReadyHits: DiskPart {
   private func details(of entry: DiskEntry, _ url: String, _ identifier: String?, _ path: String) -> EntryDetails {
     let (wall, storedAt) = (rules.wall, Int64(entry.storedAt))
     return EntryDetails(
-      url: url, identifier: identifier, facts: entry.facts, bytes: Int(entry.bytes), age: Int(max(wall - storedAt, 0)),
-      freshFor: Int(Int64(entry.freshUntil) - wall), storedAt: storedAt, hasBody: true, tags: [], path: path)
+      url: url, identifier: identifier, key: nil, facts: entry.facts, bytes: Int(entry.bytes),
+      age: Int(max(wall - storedAt, 0)),
+      freshFor: Int(Int64(entry.freshUntil) - wall), storedAt: storedAt,
+      lastAccess: Int64(entry.lastAccess), hasBody: true,
+      claims: EntryClaims(owner: entry.owner, tags: []), path: path)
   }
 
   /// The content in the form that is wanted; nil if it, or the state of the file, cannot be found out at once.

@@ -272,6 +272,12 @@ final class DiskPurges: DiskPart {
     removals.remove(matching: filter, isSoft: isSoft, then: then)
   }
 
+  func purge(_ key: CacheKey, isSoft: Bool, then: @escaping (PurgeOutcome) -> Void) {
+    guard let digest = key.digest else { return then(.done(.none)) }
+    stores.drop(key)
+    purge(PurgeFilter(digest), isSoft: isSoft, then: then)
+  }
+
   func remove(_ key: CacheKey) {
     guard let digest = key.digest else { return }
     if let place = index.place(of: digest) { removals.remove(place, of: digest) }

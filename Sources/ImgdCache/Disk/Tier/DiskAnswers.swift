@@ -13,16 +13,19 @@ package enum DiskState: String, Sendable {
 package struct EntryDetails: Sendable {
   package let url: String
   package let identifier: String?
+  /// Nil when the details come from memory alone (`ReadyHits`).
+  package let key: CacheKey?
   package let facts: ImageFacts
   package let bytes: Int
   package let age: Int
   package let freshFor: Int
   /// The time of storing, in seconds since 1970.
   package let storedAt: Int64
+  let lastAccess: Int64
   /// Whether there is a file; `path` means nothing otherwise.
   package let hasBody: Bool
-  /// Its tags; left empty when the details come from memory alone (`ReadyHits`).
-  package let tags: [String]
+  /// Its owner and its tags; these are left empty when the details come from memory alone.
+  package let claims: EntryClaims
   package let path: String
 }
 

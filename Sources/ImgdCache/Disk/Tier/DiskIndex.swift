@@ -26,6 +26,8 @@ final class DiskIndex {
   /// How many entries are facts alone.
   var recordCount: Int { table.recordCount }
   var allocated: Int { table.allocated }
+
+  func holding(of uid: UInt32) -> Removal { table.order.accounts.holding(of: uid) }
   var leasedBytes: Int { table.leasedBytes }
 
   var heldBytes: Int {
@@ -191,7 +193,9 @@ final class DiskIndex {
 
   /// Takes over what has changed because the origin has confirmed the answer.
   func renew(_ place: Int, by record: StoredRecord) {
+    let owner = table[place].owner
     table[place].renew(by: record)
+    if table[place].owner != owner { table.assign(place) }
     table.setBase(record.baseTag, at: place)
   }
 }
@@ -304,6 +308,12 @@ struct EntryTable {
   mutating func charge(_ place: Int, _ cost: Int) {
     allocated += cost
     order.charge(place, cost)
+  }
+
+  /// Counts an entry as its owner's, who is another one now.
+  mutating func assign(_ place: Int) {
+    forgetSource(place)
+    order.assign(place, to: self[place].owner, costing: self[place].allocated)
   }
 
   /// Makes an entry the last to go, with its bytes.

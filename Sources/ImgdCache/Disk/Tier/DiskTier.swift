@@ -75,6 +75,9 @@ package final class DiskTier {
 
   package var allocated: Int { parts.index.allocated }
 
+  /// What a user has here.
+  package func holding(of uid: UInt32) -> Removal { parts.index.holding(of: uid) }
+
   /// Bytes of files that have been leased.
   package var lentBytes: Int { parts.leases.bytes }
 
@@ -108,13 +111,13 @@ package final class DiskTier {
   > { parts.loads.fetch(key, countsAsUse: countsAsUse, then: then) }
 
   /// The answer to a plain request, if it can be given without waiting: the index has all that is needed of the
-  /// entry, it is fresh, and its file is known to be there.
+  /// entry, it is fresh, it has that owner, where one is named, and its file is known to be there.
   ///
   /// Finding one counts as a hit and as a use; a caller that gets nil goes on with `fetch`, and its request is
   /// counted there.
-  package func readyHit(_ digest: KeyDigest, of url: String, identifier: String?, as form: ReadyHit.Form) -> ReadyHit? {
-    parts.hits.find(digest, of: url, identifier: identifier, as: form)
-  }
+  package func readyHit(
+    _ digest: KeyDigest, of url: String, identifier: String?, as form: ReadyHit.Form, owner: UInt32? = nil
+  ) -> ReadyHit? { parts.hits.find(digest, of: url, identifier: identifier, as: form, owner: owner) }
 
   /// What the index in memory has of a fresh entry, for pictures that were made of it.
   package func glance(at key: CacheKey, countsAsUse: Bool) -> FreshEntry? {
@@ -213,6 +216,11 @@ package final class DiskTier {
 
   /// Removes the image under a key, if there is one.
   package func remove(_ key: CacheKey) { parts.diskPurges.remove(key) }
+
+  /// Removes the image under a key, or marks it stale; `then` gets the outcome when it is durable.
+  package func purge(_ key: CacheKey, isSoft: Bool, then: @escaping (PurgeOutcome) -> Void) {
+    parts.diskPurges.purge(key, isSoft: isSoft, then: then)
+  }
 
   /// Removes the entries that a purge covers, or marks them stale; `then` gets the outcome when it is durable.
   ///

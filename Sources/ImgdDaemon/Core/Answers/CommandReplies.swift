@@ -146,11 +146,20 @@ extension WireError {
         + "and only for fetches with \"wait\":false or \"detach\":true")
   }
 
-  static func notYours(_ receipt: ReceiptID, owner: UInt32) -> WireError {
+  static func notYours(_ receipt: ReceiptID) -> WireError {
+    WireError(
+      .forbidden, "the fetch \(receipt) belongs to another user: only that user and administrators may access it")
+  }
+
+  static func onlyForAdmins(_ matter: String) -> WireError {
     WireError(
       .forbidden,
-      "the fetch \(receipt) belongs to uid \(owner): only that user, root and the daemon's own " + "user may access it")
+      "\(matter): only administrators may ask for that, who are root, the daemon's user and those whom "
+        + "Control.Admins names")
   }
+
+  static let notAllowed = WireError(
+    .forbidden, "this user may not connect: Control.Allow names neither it nor one of its groups")
 
   static func tooManyReceipts(limit: Int) -> WireError {
     WireError(

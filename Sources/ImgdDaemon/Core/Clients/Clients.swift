@@ -10,6 +10,7 @@ final class Clients {
   let desk: ReplyDesk
   let shapes = LineShapes()
   private let loop: EventLoop
+  private let access: Access
   private var sessions: [UInt64: ClientSession] = [:]
   private var places: ClientPlaces
   private var lastNumber: UInt64 = 0
@@ -35,6 +36,7 @@ final class Clients {
     self.turns = turns
     self.desk = desk
     self.loop = loop
+    self.access = access
     places = ClientPlaces(limit: limits.connections, access)
   }
 
@@ -51,6 +53,7 @@ final class Clients {
     lastNumber += 1
     do throws(SystemFailure) {
       let known = if let peer { peer } else { try PeerCredentials(of: socket) }
+      guard access.mayConnect(known) else { return turnAway(socket, .notAllowed) }
       if let reached = places.reachedLimit(for: known.uid) {
         return turnAway(socket, .tooManyConnections(limit: reached.limit, of: reached.scope))
       }

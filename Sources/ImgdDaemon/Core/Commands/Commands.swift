@@ -9,6 +9,7 @@ final class Commands {
   private let jobs: FetchJobs
   private let hub: EventHub
   private let commands: CommandCounter
+  private let access: Access
   private let collecting: CollectCommands
   private let inspection: InspectCommands
   private let purging: PurgeCommand
@@ -21,6 +22,7 @@ final class Commands {
     jobs = parts.jobs
     hub = parts.hub
     commands = parts.commands
+    access = parts.access
     collecting = CollectCommands(parts)
     inspection = InspectCommands(parts, loop: loop)
     purging = PurgeCommand(parts, loop: loop)
@@ -49,7 +51,8 @@ final class Commands {
     case .slots(let page): inspection.slots(page, id: id, of: client)
     case .purge(let purge): purging.purge(purge, id: id, from: client)
     case .stats: stats.stats(id: id, for: client)
-    case .origins(let page): origins.origins(page, id: id, for: client)
+    case .origins(let page) where access.seesEverything(client.peer): origins.origins(page, id: id, for: client)
+    case .origins: client.refuse(id: id, receipt: nil, .onlyForAdmins("what is known of all origins"))
     case .query(let query): inspection.query(query, id: id, for: client)
     case .entries(let entries): inspection.entries(entries, id: id, for: client)
     case .subscribe(let topics): service.subscribe(to: topics, id: id, for: client)
@@ -101,7 +104,7 @@ final class CollectCommands {
       return answer(receipt, state: jobs.hasEnded(receipt) ? "finished" : "unknown", id, client)
     }
     guard mayEnd(job, client) else {
-      return client.refuse(id: id, receipt: receipt, .notYours(receipt, owner: job.uid))
+      return client.refuse(id: id, receipt: receipt, .notYours(receipt))
     }
     let state = job.state.rawValue
     let others = listeners(to: job, besides: client)
@@ -151,7 +154,7 @@ final class CollectCommands {
       return client.refuse(id: id, receipt: receipt, .unknown(receipt))
     }
     guard mayEnd(job, client) else {
-      return client.refuse(id: id, receipt: receipt, .notYours(receipt, owner: job.uid))
+      return client.refuse(id: id, receipt: receipt, .notYours(receipt))
     }
     if let kept {
       return answers.write(kept.outcome, to: Recipient(client, of: job, id: id, delivery: wait.delivery))
@@ -172,6 +175,8 @@ final class CollectCommands {
 final class ServiceCommands {
   /// The most fetches that a snapshot shows; `list` has the others.
   private static let mostJobs = 100
+  /// How many are looked at for one's own.
+  private static let mostExamined = 1_024
   /// The features that a client may rely on, by name.
   private static let features = ["inline", "fd", "slots", "subscribe", "wait", "detach", "tags", "ttl", "progress"]
   private static let featuresOfDecoder = ["pixels", "resize", "format", "describe"]
@@ -260,11 +265,14 @@ final class ServiceCommands {
     parts.hub.subscribe(client, to: topics)
     client.reply(id: id) { line in
       line.array("events") { line in for name in topics.names { line.value(name) } }
-      line.object("snapshot") { snapshot(in: &$0) }
+      line.object("snapshot") { line in
+        if parts.access.seesEverything(client.peer) { totals(in: &line) }
+        jobs(for: client, in: &line)
+      }
     }
   }
 
-  private func snapshot(in line: inout JSONWriter) {
+  private func totals(in line: inout JSONWriter) {
     line.object("downloads") { line in
       line.field("active", parts.downloader.places.active)
       line.field("queued", parts.downloader.queuedCount)
@@ -273,9 +281,14 @@ final class ServiceCommands {
       line.field("entries", parts.pictures.memory.count)
       line.field("bytes", parts.pictures.memory.usage)
     }
-    let part = parts.jobs.part(after: 0, most: Self.mostJobs)
+  }
+
+  private func jobs(for client: ReplyPlace, in line: inout JSONWriter) {
+    let seesAll = parts.access.seesEverything(client.peer)
+    let jobs = parts.jobs.part(after: 0, most: seesAll ? Self.mostJobs : Self.mostExamined).members
+      .lazy.filter { seesAll || $0.uid == client.peer.uid }.prefix(Self.mostJobs)
     line.array("jobs") { line in
-      for job in part.members {
+      for job in jobs {
         line.object { line in
           line.field("receipt", job.receipt)
           line.field("url", job.url.text)
@@ -283,7 +296,8 @@ final class ServiceCommands {
         }
       }
     }
-    let omitted = parts.jobs.count - part.members.count
+    let count = seesAll ? parts.jobs.count : parts.jobs.shares.holding(of: client.peer.uid).requests
+    let omitted = count - jobs.count
     if omitted > 0 { line.field("jobs_omitted", omitted) }
   }
 }

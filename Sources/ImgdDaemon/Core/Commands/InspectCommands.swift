@@ -16,6 +16,7 @@ final class InspectCommands {
   private let pictures: PictureTiers
   private let renditions: Renditions
   private let origins: OriginRules
+  private let access: Access
   private let loop: EventLoop
 
   init(_ parts: CoreParts, loop: EventLoop) {
@@ -24,6 +25,7 @@ final class InspectCommands {
     pictures = parts.pictures
     renditions = parts.renditions
     origins = parts.origins
+    access = parts.access
     self.loop = loop
   }
 
@@ -33,9 +35,12 @@ final class InspectCommands {
     if let text = page.cursor, cursor == nil { return client.refuse(id: id, receipt: nil, .badCursor(text, of: .list)) }
     let answer = ListAnswer("jobs", of: page, id: id, to: client)
     var position = cursor ?? 0
+    let seesAll = access.seesEverything(client.peer)
     client.walk { [self] in
       let part = jobs.part(after: position, most: min(answer.room, Self.mostAtOnce))
-      for job in part.members { answer.add { describe(job, in: &$0) } }
+      for job in part.members where access.sees(workOf: job.uid, by: client.peer) {
+        answer.add { describe(job, waiters: seesAll ? job.download?.waiterCount : 1, in: &$0) }
+      }
       guard let next = part.end else {
         answer.finish(cursor: nil)
         return false
@@ -46,14 +51,14 @@ final class InspectCommands {
     }
   }
 
-  private func describe(_ job: FetchJob, in line: inout JSONWriter) {
+  private func describe(_ job: FetchJob, waiters: Int?, in line: inout JSONWriter) {
     line.field("receipt", job.receipt)
     line.field("url", job.url.text)
     line.field("state", job.state.rawValue)
     line.field("priority", job.request.priority.rawValue)
     line.field("received", job.download?.received ?? 0)
     line.field("expected", job.download?.expected)
-    line.field("waiters", job.download?.waiterCount ?? 0)
+    line.field("waiters", job.download == nil ? 0 : waiters)
     line.field("age_ms", Int((loop.now - job.startedAt).milliseconds))
     if let pause = job.download.flatMap(downloader.pause(of:)) { line.field("retry_after_ms", Int(pause.milliseconds)) }
     if job.state == .queued, let download = job.download {
@@ -102,6 +107,7 @@ final class InspectCommands {
         url: origins.key(of: try CanonicalURL.parse(query.url)), identifier: query.identifier,
         variant: KeyVariant(identifier: query.identifier, uid: client.peer.uid))
       let ticket = client.standBy(id: id)
+      let seesAll = access.seesEverything(client.peer)
       pictures.variants.list(base) { [self] variants in
         let answer = { (tier: String, placeholder: Placeholder?, write: (inout JSONWriter) -> Void) in
           client.resume(ticket) {
@@ -110,7 +116,8 @@ final class InspectCommands {
               line.field("url", base.url.text)
               write(&line)
               if let placeholder { line.placeholder(placeholder) }
-              line.variants(variants)
+              // They have values that others have sent.
+              if seesAll { line.variants(variants) }
             }
           }
         }
@@ -123,14 +130,18 @@ final class InspectCommands {
     for key: CacheKey, _ query: QueryRequest, for client: ReplyPlace,
     _ answer: @escaping (_ tier: String, Placeholder?, _ write: (inout JSONWriter) -> Void) -> Void
   ) {
+    let sees = { [access] (claims: EntryClaims) in
+      access.seesEverything(client.peer) || claims.include(client.peer.uid)
+    }
     let held = pictures.memory.peek(key)
+    if let held, !sees(held.claims) { return answer("none", nil) { _ in } }
     if let image = held, image.hasBody {
       return find(placeholderOf: image, query, for: client) { [self] placeholder in
         answer(Tier.memory.rawValue, placeholder) { describe(image, in: &$0) }
       }
     }
     pictures.disk.look(for: key) { [self] entry in
-      guard let entry else {
+      guard let entry, sees(entry.claims) else {
         guard let held else { return answer("none", nil) { _ in } }
         let placeholder = query.describe ? PictureDescription(packed: held.description) : nil
         return answer(Tier.memory.rawValue, placeholder.map { .description($0) }) { describe(held, in: &$0) }
@@ -180,9 +191,10 @@ final class InspectCommands {
   private func memoryEntries(_ entries: EntriesRequest, after cursor: UInt64?, id: RequestID, for client: ReplyPlace) {
     let answer = ListAnswer("entries", of: entries.page, id: id, to: client)
     var position = cursor
+    let seesAll = access.seesEverything(client.peer)
     client.walk { [self] in
       let page = pictures.memory.page(after: position, limit: min(answer.room, Self.mostAtOnce), prefix: entries.prefix)
-      for image in page.images {
+      for image in page.images where seesAll || image.claims.include(client.peer.uid) {
         answer.add { line in
           line.field("url", image.url.text)
           line.field("identifier", image.identifier)
@@ -202,7 +214,7 @@ final class InspectCommands {
     let isLast = client.standingCount > Self.mostPages
     if isLast { client.hold() }
     let answer = ListAnswer("entries", of: entries.page, id: id, to: client)
-    read(entries.prefix, after: cursor, into: answer) { next in
+    read(entries.prefix, after: cursor, for: client, into: answer) { next in
       client.resume(ticket) { answer.finish(cursor: next.map(String.init)) }
       if isLast { client.release() }
     }
@@ -210,11 +222,13 @@ final class InspectCommands {
 
   /// Reads parts of a page until it is full.
   private func read(
-    _ prefix: String?, after cursor: UInt64?, into answer: ListAnswer, then: @escaping (_ next: UInt64?) -> Void
+    _ prefix: String?, after cursor: UInt64?, for client: ReplyPlace, into answer: ListAnswer,
+    then: @escaping (_ next: UInt64?) -> Void
   ) {
+    let seesAll = access.seesEverything(client.peer)
     let limit = min(answer.room, Self.mostAtOnce)
     pictures.disk.page(after: cursor, limit: limit, prefix: prefix) { [self] page in
-      for entry in page.entries {
+      for entry in page.entries where seesAll || entry.claims.include(client.peer.uid) {
         answer.add { line in
           line.field("url", entry.url)
           line.field("identifier", entry.identifier)
@@ -222,14 +236,14 @@ final class InspectCommands {
         }
       }
       guard page.next != nil, answer.room > 0 else { return then(page.next) }
-      read(prefix, after: page.next, into: answer, then: then)
+      read(prefix, after: page.next, for: client, into: answer, then: then)
     }
   }
 
   private func describe(_ entry: EntryDetails, in line: inout JSONWriter) {
     line.entry(
       entry.facts, bytes: entry.bytes, age: entry.age, freshFor: entry.freshFor, storedAt: entry.storedAt,
-      tags: entry.tags)
+      tags: entry.claims.tags)
     if entry.hasBody { line.field("path", entry.path) } else { line.field("body", false) }
   }
 
@@ -258,7 +272,7 @@ extension JSONWriter {
     field("fresh_for", freshFor)
     field("stored", Timestamp.rfc3339(storedAt))
     array("tags") { line in
-      if !EntryTags.areAll(tags) { for tag in EntryTags.withoutGroups(tags) { line.value(tag) } }
+      if !EntryTags.areAll(tags) { for tag in EntryTags.shown(tags) { line.value(tag) } }
     }
     let groups = EntryTags.groups(tags)
     if !groups.isEmpty { array("groups") { line in for group in groups { line.value(group) } } }

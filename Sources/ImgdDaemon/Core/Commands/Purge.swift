@@ -92,7 +92,7 @@ final class Purge {
 }
 
 /// The end of a purge: memory is clean, and the disk has answered.
-private final class PurgeEnding {
+final class PurgeEnding {
   private let scope: PurgeRequest.Scope
   private let change: CacheChange
   private let hub: EventHub
@@ -137,7 +137,7 @@ extension PurgeOutcome {
 }
 
 extension PurgeRequest.Scope {
-  fileprivate var tiers: PurgeList.Scope {
+  var tiers: PurgeList.Scope {
     switch self {
     case .all: .all
     case .memory: .memory
@@ -149,6 +149,8 @@ extension PurgeRequest.Scope {
 /// `purge`: removes pictures, or marks them stale.
 final class PurgeCommand {
   private let places: Purge.Places
+  private let access: Access
+  private let jobs: FetchJobs
   private let fleet: FleetPurges
   private let origins: OriginRules
   private let turns: Turns
@@ -157,6 +159,8 @@ final class PurgeCommand {
   init(_ parts: CoreParts, loop: EventLoop) {
     places = Purge.Places(
       downloader: parts.downloader, pictures: parts.pictures, renditions: parts.renditions, hub: parts.hub)
+    access = parts.access
+    jobs = parts.jobs
     fleet = parts.fleetPurges
     origins = parts.origins
     turns = parts.turns
@@ -168,9 +172,15 @@ final class PurgeCommand {
 
   /// Removes what matches, and prevents what is on its way from being stored, even if the client goes. Its next
   /// request waits until nothing that matches is found any more. Other hosts are told when it is over here.
+  ///
+  /// Of a user who may not purge others' pictures it takes the claims away.
   func purge(_ purge: PurgeRequest, id: RequestID, from client: ReplyPlace) {
     do throws(WireError) {
       let filter = try PurgeFilter(purge, origins)
+      let isOwn = !access.mayPurgeEverything(by: client.peer)
+      if isOwn, filter.namesNothing {
+        throw .onlyForAdmins("a purge without url, tag, prefix, host or identifier is about the pictures of all users")
+      }
       let ticket = client.standBy(id: id)
       client.hold()
       var isHeld = true
@@ -178,8 +188,8 @@ final class PurgeCommand {
         if isHeld { client.release() }
         isHeld = false
       }
-      let shared = purge.isForAllHosts ? fleet.note(filter, isSoft: purge.soft) : nil
-      let work = Purge(filter, from: purge.tier, isSoft: purge.soft, in: places, loop: loop) { [fleet] memory, disk in
+      let shared = purge.isForAllHosts && !isOwn ? fleet.note(filter, isSoft: purge.soft) : nil
+      let then = { [fleet] (memory: Removal, disk: PurgeOutcome) in
         let answer = { (sending: FleetSending?) in
           client.resume(ticket) {
             Self.answer(purge, matchesAll: filter.matchesAll, memory, disk, sending, id: id, to: client)
@@ -189,9 +199,13 @@ final class PurgeCommand {
         guard let shared else { return answer(nil) }
         fleet.send(shared, then: answer)
       }
+      let step =
+        isOwn
+        ? OwnPurge(filter, from: purge.tier, isSoft: purge.soft, by: client.peer.uid, of: jobs, in: places, loop, then)
+          .step : Purge(filter, from: purge.tier, isSoft: purge.soft, in: places, loop: loop, then: then).step
       turns.carryOut {
-        if work.step() { return true }
-        if client.standingCount < Self.mostWaiting { release() }
+        if step() { return true }
+        if !isOwn, client.standingCount < Self.mostWaiting { release() }
         return false
       }
     } catch { client.refuse(id: id, receipt: nil, error) }

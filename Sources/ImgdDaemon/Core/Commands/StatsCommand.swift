@@ -32,6 +32,9 @@ final class StatsCommand {
 
   /// Everything that is counted, under names that do not change.
   func stats(id: RequestID, for client: ReplyPlace) {
+    guard parts.access.seesEverything(client.peer) else {
+      return client.reply(id: id) { describe(whatIsOf: client.peer.uid, in: &$0) }
+    }
     parts.pictures.disk.lookForDirectory()
     parts.renditions.tellAbilities(to: client, id: id) { [self] abilities, isAtOnce in
       guard isAtOnce else { return client.reply(id: id) { describe(abilities, in: &$0) } }
@@ -39,6 +42,19 @@ final class StatsCommand {
         client.reply(id: id) { describe(abilities, in: &$0) }
         return false
       }
+    }
+  }
+
+  /// What a user has who does not see the rest: no number tells of anybody else.
+  private func describe(whatIsOf uid: UInt32, in line: inout JSONWriter) {
+    let (memory, disk) = (parts.pictures.memory.holding(of: uid), parts.pictures.disk.holding(of: uid))
+    line.object("memory") { $0.fields(["bytes": memory.bytes, "entries": memory.entries]) }
+    line.object("disk") { $0.fields(["bytes": disk.bytes, "entries": disk.entries]) }
+    let held = parts.jobs.shares.holding(of: uid)
+    line.object("queue") { $0.fields(["requests": held.requests, "bytes": held.bytes]) }
+    line.object("process") { line in
+      line.field("version", Release.version)
+      line.field("uptime_s", Int((loop.now - startedAt).milliseconds / 1000))
     }
   }
 

@@ -164,8 +164,11 @@ final class MergedDownload {
     }
   }
 
-  /// Keeps it out of all tiers: a later download has brought its picture first.
-  func close() { closedTiers = .all }
+  /// Keeps it out of tiers: a later download has brought its picture first, or the user who waits for it has purged it.
+  func close(_ tiers: Tiers = .all) { closedTiers.formUnion(tiers) }
+
+  /// Whether nobody but a user waits for it.
+  func isOnly(for uid: UInt32) -> Bool { wishes.allSatisfy { $0.claimant.uid == uid } }
 
   /// The wishes that hold for the picture: those of the waiters, or the last one of an orphan.
   var wishes: [PictureWish] { waiting.isEmpty ? lastToLeave.map { [$0] } ?? [] : waiting.map(\.wish) }

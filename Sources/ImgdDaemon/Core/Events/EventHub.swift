@@ -11,6 +11,7 @@ final class EventHub {
   private static let mostAtOnce = 16
 
   private let turns: Turns
+  private let access: Access
   private var subscribers: [Subscriber] = []
   private var byClient: [UInt64: Subscriber] = [:]
   private var wanted: Topics = []
@@ -22,11 +23,14 @@ final class EventHub {
   private var waiting = Fifo<(number: UInt64, then: () -> Void)>()
   private(set) var pressure = Statistics.Pressure()
 
-  init(turns: Turns) { self.turns = turns }
+  init(turns: Turns, _ access: Access) {
+    self.turns = turns
+    self.access = access
+  }
 
   func subscribe(_ client: ReplyPlace, to topics: Topics) {
     let known = byClient[client.number]
-    let subscriber = known ?? Subscriber(client, at: log)
+    let subscriber = known ?? Subscriber(client, at: log, access)
     if known == nil {
       byClient[client.number] = subscriber
       subscribers.append(subscriber)
@@ -45,8 +49,12 @@ final class EventHub {
 
   func hasSubscribers(to topic: Topics) -> Bool { wanted.rawValue & topic.rawValue != 0 }
 
-  func job(_ receipt: ReceiptID, url: String, _ state: FetchState, _ more: (inout JSONWriter) -> Void = { _ in }) {
-    tell(.jobs, "job") { event in
+  /// Tells of a fetch of a user.
+  func job(
+    _ receipt: ReceiptID, url: String, of uid: UInt32, _ state: FetchState,
+    _ more: (inout JSONWriter) -> Void = { _ in }
+  ) {
+    tell(.jobs, "job", to: [uid]) { event in
       event.field("receipt", receipt)
       event.field("url", url)
       event.field("state", state.rawValue)
@@ -55,8 +63,8 @@ final class EventHub {
   }
 
   /// Tells how a fetch has ended: where its picture came from, or what went wrong.
-  func job(_ receipt: ReceiptID, url: String, endedWith outcome: FetchOutcome) {
-    job(receipt, url: url, outcome.state) { event in
+  func job(_ receipt: ReceiptID, url: String, of uid: UInt32, endedWith outcome: FetchOutcome) {
+    job(receipt, url: url, of: uid, outcome.state) { event in
       if let source = outcome.source { event.field("source", source.rawValue) }
       guard case .failure(let failure) = outcome else { return }
       event.field("code", failure.error.code.rawValue)
@@ -66,17 +74,12 @@ final class EventHub {
   }
 
   /// Tells of a picture that was shown at once.
-  func hit(_ receipt: ReceiptID, url: String, from source: DeliveredImage.Source) {
-    tell(.jobs, "job") { event in
-      event.field("receipt", receipt)
-      event.field("url", url)
-      event.field("state", FetchState.done.rawValue)
-      event.field("source", source.rawValue)
-    }
+  func hit(_ receipt: ReceiptID, url: String, of uid: UInt32, from source: DeliveredImage.Source) {
+    job(receipt, url: url, of: uid, .done) { $0.field("source", source.rawValue) }
   }
 
   func stored(_ image: CachedImage, bytes: Int, tier: Tier) {
-    cache(.stored, entries: 1, bytes: bytes, tier: tier, url: image.url.text)
+    cache(.stored, entries: 1, bytes: bytes, tier: tier, url: image.url.text, of: image)
   }
 
   /// Tells of a purge that is in force, whether or not it found anything: copies of what it means may be elsewhere.
@@ -98,8 +101,10 @@ final class EventHub {
     }
   }
 
-  private func cache(_ what: CacheChange, entries: Int, bytes: Int, tier: Tier, url: String? = nil) {
-    tell(.cache, "cache") { event in
+  private func cache(
+    _ what: CacheChange, entries: Int, bytes: Int, tier: Tier, url: String? = nil, of image: CachedImage? = nil
+  ) {
+    tell(.cache, "cache", to: image?.claims.users) { event in
       event.field("what", what.rawValue)
       event.field("tier", tier.rawValue)
       event.field("entries", entries)
@@ -127,14 +132,18 @@ final class EventHub {
     waiting.append((log.last, then))
   }
 
-  private func tell(_ topic: Topics, _ name: StaticString, _ describe: (inout JSONWriter) -> Void) {
+  /// Tells an event that is about some users, or without them about everybody.
+  private func tell(
+    _ topic: Topics, _ name: StaticString, to users: @autoclosure () -> [UInt32]? = nil,
+    _ describe: (inout JSONWriter) -> Void
+  ) {
     guard wanted.contains(topic) else { return }
-    let event = Self.encode(name, describe)
+    let (event, users) = (Self.encode(name, describe), users())
     guard isTelling || subscribers.count > Self.mostAtOnce else {
-      for subscriber in subscribers where subscriber.topics.contains(topic) { subscriber.hear(event) }
+      for subscriber in subscribers where subscriber.isMeant(by: topic, users) { subscriber.hear(event) }
       return
     }
-    log.append(event, of: topic)
+    log.append(event, of: topic, to: users)
     guard !isTelling else { return }
     isTelling = true
     turns.carryOut { [unowned self] in tellOne() }
@@ -181,6 +190,7 @@ enum CacheChange: String {
 /// One connection that hears events, how many it has had, and how many it missed because it did not read.
 final class Subscriber {
   private let client: ReplyPlace
+  private let access: Access
   var topics: Topics = []
   private var sequence = 0
   private var lost = 0
@@ -188,10 +198,17 @@ final class Subscriber {
   private(set) var heard: UInt64
   private var tally: EventLog.Tally
 
-  init(_ client: ReplyPlace, at log: EventLog) {
+  init(_ client: ReplyPlace, at log: EventLog, _ access: Access) {
     self.client = client
+    self.access = access
     heard = log.last
     tally = log.tally
+  }
+
+  /// Whether an event is for it: of a topic that it wants, and about a user whose work it sees.
+  func isMeant(by topic: Topics, _ users: [UInt32]?) -> Bool {
+    topics.contains(topic)
+      && (users.map { $0.contains(client.peer.uid) || access.seesEverything(client.peer) } ?? true)
   }
 
   /// Sends an encoded event, without its end, under the next number; for a client that is behind it is lost.
@@ -208,8 +225,10 @@ final class Subscriber {
   func hear(_ log: EventLog) {
     guard heard < log.last else { return }
     let (events, before) = log.events(after: heard)
-    lost += before.number(of: topics, since: tally)
-    for event in events where topics.contains(event.topic) { hear(event.text) }
+    let missed = before.number(of: topics, since: tally)
+    // How many of them were about others is nothing to somebody who does not see these.
+    lost += access.seesEverything(client.peer) ? missed : min(missed, 1)
+    for event in events where isMeant(by: event.topic, event.users) { hear(event.text) }
     heard = log.last
     tally = log.tally
   }
@@ -245,6 +264,7 @@ struct EventLog {
 
   struct Event {
     let topic: Topics
+    let users: [UInt32]?
     /// Encoded, but for its end.
     let text: [UInt8]
     /// The tally of all events before this one.
@@ -255,9 +275,9 @@ struct EventLog {
   private(set) var last: UInt64 = 0
   private(set) var tally = Tally()
 
-  mutating func append(_ text: [UInt8], of topic: Topics) {
+  mutating func append(_ text: [UInt8], of topic: Topics, to users: [UInt32]? = nil) {
     if events.count == Self.most { _ = events.popFirst() }
-    events.append(Event(topic: topic, text: text, before: tally))
+    events.append(Event(topic: topic, users: users, text: text, before: tally))
     tally.count(topic)
     last += 1
   }

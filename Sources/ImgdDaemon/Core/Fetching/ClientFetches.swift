@@ -124,6 +124,8 @@ final class RequestShares {
 
   var isEmpty: Bool { users.isEmpty && bytes.isEmpty }
 
+  func holding(of uid: UInt32) -> Holding { users[uid] ?? Holding() }
+
   func hold(_ job: FetchJob) { change(job, by: 1) }
 
   func release(_ job: FetchJob) { change(job, by: -1) }
@@ -132,7 +134,7 @@ final class RequestShares {
     let weight = sign * job.weight
     total.requests += sign
     total.bytes += weight
-    var user = users[job.uid] ?? Holding()
+    var user = holding(of: job.uid)
     user.requests += sign
     user.bytes += weight
     users[job.uid] = user.requests > 0 ? user : nil
@@ -146,7 +148,7 @@ final class RequestShares {
     if bytes[claimant, default: 0] + weight > limits.requestBytes {
       return .tooManyRequestBytes(limit: limits.requestBytes, of: .connection)
     }
-    if users[claimant.uid, default: Holding()].bytes + weight > user {
+    if holding(of: claimant.uid).bytes + weight > user {
       return .tooManyRequestBytes(limit: user, of: .user)
     }
     if total.bytes + weight > limits.requestBytesOfAll {
@@ -159,7 +161,7 @@ final class RequestShares {
   func refusal(ofWaiting job: FetchJob, limit: Int) -> WireError? {
     let user = access.share(of: job.uid, in: limit)
     if total.requests > limit { return .queueFull(limit: limit) }
-    if users[job.uid, default: Holding()].requests > user { return .tooManyQueued(limit: user) }
+    if holding(of: job.uid).requests > user { return .tooManyQueued(limit: user) }
     return nil
   }
 }

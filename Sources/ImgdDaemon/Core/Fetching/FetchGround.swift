@@ -2,6 +2,7 @@ import ImgdSystem
 
 /// The objects that the stages of a fetch share, in the order in which a fetch meets them.
 struct FetchGround {
+  let access: Access
   let origins: OriginRules
   let ledger: OriginLedger
   let pictures: PictureTiers
@@ -19,6 +20,7 @@ struct FetchGround {
 protocol FetchPart { var ground: FetchGround { get } }
 
 extension FetchPart {
+  @inline(__always) var access: Access { ground.access }
   @inline(__always) var origins: OriginRules { ground.origins }
   @inline(__always) var ledger: OriginLedger { ground.ledger }
   @inline(__always) var pictures: PictureTiers { ground.pictures }

@@ -44,6 +44,8 @@ final class FetchJob {
   let requested: MergeKey
   var machine: FetchMachine
   let uid: UInt32
+  /// What the entry gets that it is shown.
+  let entryTags: [String]
   let slot: String?
   let startedAt: Instant
   let allowance: PictureWish.Allowance
@@ -82,7 +84,7 @@ final class FetchJob {
 
   init(
     receipt: ReceiptID, id: RequestID, request: FetchRequest, url: CanonicalURL, mergeKey: MergeKey, uid: UInt32,
-    startedAt: Instant, allowance: PictureWish.Allowance, isRefresh: Bool = false
+    entryTags: [String], startedAt: Instant, allowance: PictureWish.Allowance, isRefresh: Bool = false
   ) {
     self.receipt = receipt
     self.id = id
@@ -91,6 +93,7 @@ final class FetchJob {
     requested = mergeKey
     machine = FetchMachine(to: mergeKey, at: url, mode: request.cache, isRefresh: isRefresh, uid: uid)
     self.uid = uid
+    self.entryTags = entryTags
     claimant = Claimant(uid: uid, connection: 0)
     weight = request.weight
     self.slot = request.slot
@@ -112,7 +115,7 @@ final class FetchJob {
   /// What it wants at its present hop.
   var wish: PictureWish {
     PictureWish(
-      request, mode, at: route.sentURL, refusals: machine.refusals, by: claimant, allowance: allowance,
+      request, mode, tags: entryTags, at: route.sentURL, refusals: machine.refusals, by: claimant, allowance: allowance,
       isRefresh: machine.isRefresh, isServedNext: route.finalURL != nil || machine.wasInterrupted,
       needsBody: machine.offered?.hasBody ?? true)
   }
@@ -167,7 +170,8 @@ final class FetchJob {
   convenience init(refreshing job: FetchJob, receipt: ReceiptID, at now: Instant) {
     self.init(
       receipt: receipt, id: .none, request: job.request.refreshing, url: job.route.sentURL,
-      mergeKey: job.mergeKey.unconditional, uid: job.uid, startedAt: now, allowance: job.allowance, isRefresh: true)
+      mergeKey: job.mergeKey.unconditional, uid: job.uid, entryTags: job.entryTags, startedAt: now,
+      allowance: job.allowance, isRefresh: true)
   }
 }
 

@@ -20,10 +20,10 @@ final class FetchJobs: FetchPart {
   private var whenDrained: (() -> Void)?
   private(set) var latency = LatencyHistogram()
 
-  init(_ ground: FetchGround, _ access: Access, settings: Configuration) {
+  init(_ ground: FetchGround, settings: Configuration) {
     self.ground = ground
-    shares = RequestShares(access, loop: ground.loop)
-    outcomes = KeptOutcomes(mostBytes: settings.memory.capacity / 4, access)
+    shares = RequestShares(ground.access, loop: ground.loop)
+    outcomes = KeptOutcomes(mostBytes: settings.memory.capacity / 4, ground.access)
   }
 
   func apply(_ settings: Configuration) { outcomes.mostBytes = settings.memory.capacity / 4 }
@@ -118,7 +118,7 @@ final class FetchJobs: FetchPart {
     if let owner = job.owner { fetches(of: owner)?.remove(job, endedAs: outcome.state) }
     answer(job, outcome, path)
     if !job.request.wait || job.request.detach { outcomes.keep(outcome, of: job, at: loop.now) }
-    hub.job(job.receipt, url: job.url.text, endedWith: outcome)
+    hub.job(job, endedWith: outcome)
     job.client?.workEnded()
     if count == 0 { whenDrained?() }
   }
@@ -218,6 +218,14 @@ final class FetchJobs: FetchPart {
     MassEnding(upTo: newest, { [unowned self] in part(after: $0, most: $1) }) { [unowned self] job in
       end(job, .failure(FetchFailure(error: error)))
     }.endAll()
+  }
+}
+
+extension EventHub {
+  func job(_ job: FetchJob, _ state: FetchState) { self.job(job.receipt, url: job.url.text, of: job.uid, state) }
+
+  func job(_ job: FetchJob, endedWith outcome: FetchOutcome) {
+    self.job(job.receipt, url: job.url.text, of: job.uid, endedWith: outcome)
   }
 }
 

@@ -54,7 +54,7 @@ final class FetchPipeline: FetchPart {
     case .give(let answer, let confirmsLater):
       if job.mode.counts {
         pictures.answers.noteUse(of: answer)
-        pictures.answers.add(job.request.tags, to: answer)
+        pictures.answers.add(job.entryTags, to: answer)
       }
       if confirmsLater { confirm(answer, after: job) }
       return .given(answer)
@@ -150,7 +150,7 @@ final class FetchPipeline: FetchPart {
         pictures.memory.noteUse(of: found.image, at: loop.now)
       }
       _ = hits.recordHit()
-      pictures.add(job.request.tags, to: found.image)
+      pictures.add(job.entryTags, to: found.image)
     }
     let shown = found.isMade ? found : found.asShown(at: loop.now)
     complete(job, FetchOutcome(stored: shown, under: job.mergeKey, at: loop.now))
@@ -277,7 +277,7 @@ final class FetchPipeline: FetchPart {
     answers.tell(
       "queued", of: job, after: downloader.pause(of: job.route.url),
       held: downloader.isUnderWay(job.mergeKey) ? nil : downloader.hold(of: job.route.url))
-    hub.job(job.receipt, url: job.url.text, .queued)
+    hub.job(job, .queued)
   }
 
   /// Answers a request that does not wait, once.
@@ -290,7 +290,7 @@ final class FetchPipeline: FetchPart {
     job.isQueued = false
     if job.request.timeout == nil { expect(job, within: settings.downloads.timeout) }
     answers.tell("started", of: job)
-    hub.job(job.receipt, url: job.url.text, .running)
+    hub.job(job, .running)
   }
 
   /// Ends the job when the time is over, even if others have granted the transfer more.
@@ -310,7 +310,7 @@ final class FetchPipeline: FetchPart {
   /// An outcome as a job sees it; one that is stale says if its origin could not be asked.
   private func own(_ outcome: FetchOutcome, of job: FetchJob) -> FetchOutcome {
     if case .failure(let failure) = outcome, failure.isOfOrigin, let fallback = job.machine.fallback {
-      pictures.add(job.request.tags, to: fallback.image)
+      pictures.add(job.entryTags, to: fallback.image)
     }
     let outcome = job.own(outcome, at: loop.now)
     return downloader.reaches(job.route.url) ? outcome : outcome.saidToBeOffline

@@ -69,7 +69,8 @@ final class FetchRequests: FetchPart {
       request, origins.key(of: url), uid: client.peer.uid, credentials: credentials, digest: isAsWritten ? digest : nil)
     let job = FetchJob(
       receipt: request.receipt ?? hits.nextReceipt(), id: id, request: request, url: url, mergeKey: mergeKey,
-      uid: client.peer.uid, startedAt: loop.now, allowance: request.allowance(within: settings.downloads))
+      uid: client.peer.uid, entryTags: access.tags(request.tags, claimedBy: client.peer.uid), startedAt: loop.now,
+      allowance: request.allowance(within: settings.downloads))
     job.client = client
     job.owner = client
     job.claimant = client.claimant
@@ -120,6 +121,7 @@ final class ReadyAnswers: FetchPart {
   private func answerFromMemory(_ request: FetchRequest, id: RequestID, to client: ReplyPlace) -> Bool {
     guard let image = pictures.readyImage(for: request, uid: client.peer.uid) else { return false }
     if request.hasExtras { pictures.add(request.tags, to: image) }
+    claim(image, for: client)
     return answer(request, with: image, id: id, to: client)
   }
 
@@ -128,7 +130,13 @@ final class ReadyAnswers: FetchPart {
     guard request.identifier == nil, request.tags.isEmpty,
       let image = pictures.readyImage(redirectedFrom: request.url, atMost: mostRedirects)
     else { return false }
+    claim(image, for: client)
     return answer(request, with: image, finalURL: image.url.text, id: id, to: client)
+  }
+
+  private func claim(_ image: CachedImage, for client: ReplyPlace) {
+    guard access.keepsClaims, image.owner != client.peer.uid else { return }
+    pictures.add([EntryClaims.tag(of: client.peer.uid)], to: image)
   }
 
   /// Answers with a picture in memory, unless its file has to be waited for.
@@ -153,7 +161,7 @@ final class ReadyAnswers: FetchPart {
     let receipt = request.receipt ?? hits.nextReceipt()
     let recipient = Recipient(client, request, id: id, receipt: receipt, startedAt: loop.now)
     answers.write(.image(delivered), to: recipient, path: lending.map { PictureLine.Path($0, of: image) })
-    hub.hit(receipt, url: request.url, from: .memory)
+    hub.hit(receipt, url: request.url, of: client.peer.uid, from: .memory)
     return true
   }
 
@@ -168,7 +176,7 @@ final class ReadyAnswers: FetchPart {
   /// Answers a plain fetch with a picture that only the disk has, as far as the disk tier has it at hand.
   func answer(_ request: FetchRequest, under digest: KeyDigest, id: RequestID, to client: ReplyPlace) -> Bool {
     guard !(client.isFull && request.delivery.bringsBytes), !request.describe,
-      let hit = pictures.readyHit(for: request, digest, uid: client.peer.uid)
+      let hit = pictures.readyHit(for: request, digest, uid: client.peer.uid, mustOwn: access.keepsClaims)
     else { return false }
     let receipt = request.receipt ?? hits.nextReceipt()
     let elapsed = hits.recordHit()
@@ -186,7 +194,7 @@ final class ReadyAnswers: FetchPart {
       client.attach(file)
     }
     line.write(to: client, id: id, receipt: receipt, after: elapsed)
-    hub.hit(receipt, url: request.url, from: .disk)
+    hub.hit(receipt, url: request.url, of: client.peer.uid, from: .disk)
     return true
   }
 

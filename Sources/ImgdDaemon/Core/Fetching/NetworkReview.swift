@@ -78,7 +78,7 @@ extension FetchPipeline {
   /// Tells that a fetch waits for the network, and limits the time for which it does.
   func waitForNetwork(_ job: FetchJob) {
     job.isQueued = true
-    if !job.isAnnounced { hub.job(job.receipt, url: job.url.text, .queued) }
+    if !job.isAnnounced { hub.job(job, .queued) }
     job.isAnnounced = true
     answers.tell("queued", of: job, held: .offline, waitingFor: .offline)
     if job.deadline == nil { expect(job, within: job.request.timeout ?? settings.downloads.timeout) }

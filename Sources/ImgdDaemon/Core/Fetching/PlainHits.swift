@@ -44,6 +44,9 @@ final class PlainHits: KnownLineAnswers {
   private let loop: EventLoop
   private let jobs: FetchJobs
   private let commands: CommandCounter
+  private let access: Access
+  /// Whether there is more to look at than whether the picture is there: claims are kept, or the daemon ends.
+  private var isWatched = false
   /// What so many pictures need stays near the processor by itself.
   var mostNear = 512
   private var receipts = ReceiptSource()
@@ -63,9 +66,14 @@ final class PlainHits: KnownLineAnswers {
     hub = ground.hub
     turns = ground.turns
     loop = ground.loop
+    access = ground.access
     self.jobs = jobs
     self.commands = commands
+    review()
   }
+
+  /// Takes in that the roles have changed, or that the daemon ends.
+  func review() { isWatched = access.keepsClaims || jobs.isDraining }
 
   var looksAhead: Bool { memory.count > mostNear }
 
@@ -90,11 +98,26 @@ final class PlainHits: KnownLineAnswers {
   func answer(
     _ line: Span<UInt8>, _ found: KnownShape.Found, with further: KnownShape.Further?, to client: ReplyPlace
   ) -> Bool {
-    guard !jobs.isDraining, jobs.isUnknown(found.parts.receipt) else { return false }
+    isWatched
+      ? answerWatched(line, found, with: further, to: client)
+      : answer(line, found, with: further, to: client, isWatched: false)
+  }
+
+  @inline(never) private func answerWatched(
+    _ line: Span<UInt8>, _ found: KnownShape.Found, with further: KnownShape.Further?, to client: ReplyPlace
+  ) -> Bool { !jobs.isDraining && answer(line, found, with: further, to: client, isWatched: true) }
+
+  /// It is compiled twice, so that a daemon without claims does not pay for them.
+  @inline(__always) private func answer(
+    _ line: Span<UInt8>, _ found: KnownShape.Found, with further: KnownShape.Further?, to client: ReplyPlace,
+    isWatched: Bool
+  ) -> Bool {
+    guard jobs.isUnknown(found.parts.receipt) else { return false }
     let (id, url) = (line.extracting(found.parts.id), line.extracting(found.parts.url))
     if let brief = found.brief {
       let isAnswered = memory.withReady(url, tag: found.tag, at: loop.now) { image in
-        answer(brief, with: image, id: id, receipt: found.parts.receipt, to: client)
+        (!isWatched || isClaimed(image, by: client))
+          && answer(brief, with: image, id: id, receipt: found.parts.receipt, to: client)
       }
       switch isAnswered {
       case true: return true
@@ -103,8 +126,9 @@ final class PlainHits: KnownLineAnswers {
       case false: break
       }
     }
-    // Tags that the picture lacks are added on the long way.
+    // Tags and claims that the picture lacks are added on the long way.
     guard let image = memory.peekReady(url, tag: found.tag, at: loop.now), further?.adds(to: image) != true,
+      !isWatched || isClaimed(image, by: client),
       let hit = found.parts.tag.isEmpty
         ? hit(image, further?.form, found.showing, for: client)
         : hit(image, unlessTagged: line.extracting(found.parts.tag), found.showing, for: client)
@@ -113,6 +137,10 @@ final class PlainHits: KnownLineAnswers {
     if !hit.original.hasBody { memory.touch(hit.original, at: loop.now) }
     answer(hit, id: id, receipt: found.parts.receipt, after: elapsed, to: client)
     return true
+  }
+
+  private func isClaimed(_ image: CachedImage, by client: ReplyPlace) -> Bool {
+    !access.keepsClaims || image.owner == client.peer.uid || image.hasAll([EntryClaims.tag(of: client.peer.uid)])
   }
 
   /// Answers with a picture as its origin sends it, alone or with its path, if all that it takes is kept with it. Nothing
@@ -131,7 +159,7 @@ final class PlainHits: KnownLineAnswers {
         client.write(numbers, id: id, facts: facts, ending: ending.span)
       }
     }
-    tellSubscribers(numbers.receipt, image)
+    tellSubscribers(numbers.receipt, image, of: client)
     return true
   }
 
@@ -176,7 +204,7 @@ final class PlainHits: KnownLineAnswers {
         client.write(numbers, id: id, facts: confirmation.facts.span, ending: confirmation.ending.span)
       }
     }
-    tellSubscribers(numbers.receipt, hit.image)
+    tellSubscribers(numbers.receipt, hit.image, of: client)
   }
 
   @inline(__always) private func numbers(
@@ -187,8 +215,8 @@ final class PlainHits: KnownLineAnswers {
       elapsedNanoseconds: nanoseconds)
   }
 
-  @inline(__always) private func tellSubscribers(_ receipt: ReceiptID, _ image: CachedImage) {
-    if hub.hasSubscribers(to: .jobs) { hub.hit(receipt, url: image.url.text, from: .memory) }
+  @inline(__always) private func tellSubscribers(_ receipt: ReceiptID, _ image: CachedImage, of client: ReplyPlace) {
+    if hub.hasSubscribers(to: .jobs) { hub.hit(receipt, url: image.url.text, of: client.peer.uid, from: .memory) }
   }
 
   /// The hit for a picture, in the form and as the request wants it shown. Nil if something has to be found out first, or

@@ -184,7 +184,8 @@ final class PictureWish {
   let needsBody: Bool
 
   init(
-    _ request: FetchRequest, _ mode: CacheMode, at url: CanonicalURL, refusals: Int, by claimant: Claimant,
+    _ request: FetchRequest, _ mode: CacheMode, tags: [String], at url: CanonicalURL, refusals: Int,
+    by claimant: Claimant,
     allowance: Allowance, isRefresh: Bool, isServedNext: Bool, needsBody: Bool
   ) {
     self.mode = mode
@@ -195,7 +196,7 @@ final class PictureWish {
     self.claimant = claimant
     self.allowance = allowance
     priority = request.priority
-    tags = request.tags
+    self.tags = tags
     ttl = request.ttl
     tiers = request.tiers
     keepsInFleet = request.keepsInFleet

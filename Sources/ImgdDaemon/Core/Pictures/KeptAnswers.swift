@@ -19,7 +19,7 @@ extension PictureTiers {
     let key = image.originalKey
     let original = key.flatMap { memory.peek($0) }
     if let original { add(tags, to: original) }
-    guard !EntryTags.meetAll(tags, image.tags) else { return }
+    guard !image.hasAll(tags) else { return }
     noteEviction(memory.add(tags, to: image))
     writeDown(image)
     guard let key, original == nil else { return }
@@ -27,10 +27,19 @@ extension PictureTiers {
     disk.fetch(key, countsAsUse: false, then: addThem).passOn(to: addThem)
   }
 
+  /// Changes who has claims on a picture, in both tiers.
+  func set(_ claims: EntryClaims, of image: CachedImage, then: @escaping () -> Void) {
+    noteEviction(memory.set(claims, of: image))
+    writeDown(image, then: then)
+  }
+
   /// Has the disk keep what has changed of a picture's record.
-  private func writeDown(_ image: CachedImage) {
+  private func writeDown(_ image: CachedImage, then: @escaping () -> Void = {}) {
     // It may still be on its way to the disk.
-    disk.whenSettled(image) { [unowned self] in if disk.holds(image) { disk.renew(image, countsAsUse: false) } }
+    disk.whenSettled(image) { [unowned self] in
+      if disk.holds(image) { disk.renew(image, countsAsUse: false) }
+      then()
+    }
   }
 
   /// Moves a picture's bytes into a memfd, unless they are in one already, and opens it for a client.

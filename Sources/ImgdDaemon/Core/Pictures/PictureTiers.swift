@@ -80,12 +80,13 @@ final class PictureTiers {
   }
 
   /// A fresh picture on disk for which the tier has at hand all that the answer needs; it rises into memory after the
-  /// answer.
-  func readyHit(for request: FetchRequest, _ digest: KeyDigest, uid: UInt32) -> ReadyHit? {
+  /// answer. Where claims are kept, only its owner's is at hand.
+  func readyHit(for request: FetchRequest, _ digest: KeyDigest, uid: UInt32, mustOwn: Bool) -> ReadyHit? {
     let variant = request.plainVariant(of: uid)
     guard !request.http, let form = form(of: request.delivery),
       !memory.holds(request.url, identifier: request.identifier, variant: variant),
-      let hit = disk.readyHit(digest, of: request.url, identifier: request.identifier, as: form)
+      let hit = disk.readyHit(
+        digest, of: request.url, identifier: request.identifier, as: form, owner: mustOwn ? uid : nil)
     else { return nil }
     memory.noteMiss()
     if request.keepsInMemory, let url = try? CanonicalURL.parse(request.url) {

@@ -18,7 +18,7 @@ final class RememberedAnswers {
   private static let mostAtOnce = 256
 
   /// It makes no room itself, so that entries are removed in parts.
-  private let tier: MemoryTier
+  let tier: MemoryTier
   private(set) var capacity: Int
   private var variants = VariantTable(mostBytes: mostVariantBytes)
   private let turns: Turns
@@ -82,7 +82,7 @@ final class RememberedAnswers {
 
   /// Adds the tags of a fetch to an answer that it is given.
   func add(_ tags: [String], to answer: CachedImage) {
-    guard !EntryTags.meetAll(tags, answer.tags) else { return }
+    guard !answer.hasAll(tags) else { return }
     _ = tier.add(tags, to: answer)
     trim()
   }

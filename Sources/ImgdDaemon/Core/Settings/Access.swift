@@ -1,3 +1,4 @@
+import ImgdCache
 import ImgdProgram
 import ImgdSystem
 
@@ -57,6 +58,11 @@ final class Access {
   func sees(workOf other: UInt32, by peer: PeerCredentials) -> Bool { peer.uid == other || seesEverything(peer) }
 
   func mayPurgeEverything(by peer: PeerCredentials) -> Bool { purge == .all || isAdmin(peer) }
+
+  /// The tags that an entry gets for a fetch of a user: those of the request, and the user's claim.
+  func tags(_ tags: [String], claimedBy uid: UInt32) -> [String] {
+    keepsClaims ? tags + [EntryClaims.tag(of: uid)] : tags
+  }
 
   private func has(_ peer: PeerCredentials, _ members: Members) -> Bool {
     if members.users.contains(peer.uid) || members.groups.contains(peer.gid) { return true }

@@ -65,7 +65,7 @@ struct TierStoreTests {
           tags: ["new"], serial: 2,
           stored: StoredMoment(stage.now, wall: stage.wall)))
     }
-    #expect(details?.freshFor == 3_600 && details?.age == 0 && details?.tags == ["new"])
+    #expect(details?.freshFor == 3_600 && details?.age == 0 && details?.claims.tags == ["new"])
   }
 
   @Test func `memory is given back when no disk job is left`() throws {
