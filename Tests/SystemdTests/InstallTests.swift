@@ -94,7 +94,7 @@ import Testing
       unshare --mount sh -c 'mount -t tmpfs tmpfs /run && \
         make --silent --directory=\(Project.root) install && test -z "$(ls /run)"'
       """)
-    try machine.perform("getent passwd imgd imgd-http && getent group imgd imgd-http")
+    try machine.perform("getent passwd imgd imgd-http && getent group imgd imgd-http imgd-admin")
   }
 
   @Test(arguments: ["opt", "", "'/opt/a\"b'", "'/opt/a;b'"])

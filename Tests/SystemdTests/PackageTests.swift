@@ -117,6 +117,12 @@ import Testing
       #expect(try machine.property("UnitFileState", of: unit) == "disabled")
     }
     try machine.perform("getent passwd imgd-http && /usr/bin/imgd-http --check-config")
+    // Nobody was asked, and it is no administrator of imgd until somebody says so.
+    #expect(try !machine.run("id --name --groups imgd-http").output.contains("imgd-admin"))
+    try machine.perform(
+      "echo imgd-http imgd-http/admin boolean true | debconf-set-selections && "
+        + "DEBIAN_FRONTEND=noninteractive dpkg-reconfigure imgd-http")
+    #expect(try machine.run("id --name --groups imgd-http").output.contains("imgd-admin"))
 
     // One that runs is another one after an upgrade, and its socket is the same.
     try machine.perform("systemctl enable --now imgd-http.service")

@@ -39,7 +39,7 @@ struct SocketCheck {
     if Self.isListed(inGroup: owner.gid) {
       return .problem(
         "permission", "\(user) is in the group \(owner.group), and was not at the login (\(rights))",
-        remedy: "log in again, or write: newgrp \(owner.group)")
+        remedy: "log in again, or write: newgrp \(owner.group); Control.Allow in imgd.conf lets users in without that")
     }
     let isForGroup = owner.permissions & 0o020 != 0 && owner.group != "root"
     return .problem(
