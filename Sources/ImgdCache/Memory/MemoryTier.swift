@@ -347,19 +347,7 @@ package final class MemoryTier {
     return recount(image)
   }
 
-  /// Changes who has claims on an image.
-  package func set(_ claims: EntryClaims, of image: CachedImage) -> Removal {
-    if let place = image.place, let owner = claims.owner, owner != image.owner {
-      images.assign(place, to: owner)
-    }
-    (image.owner, image.tags) = (claims.owner, claims.tags)
-    return recount(image)
-  }
-
-  /// What a user has here.
-  package func holding(of uid: UInt32) -> Removal { images.accounts.holding(of: uid) }
-
-  private func recount(_ image: CachedImage) -> Removal {
+  func recount(_ image: CachedImage) -> Removal {
     guard let place = image.place else { return .none }
     images.recount(place)
     return makeRoom()
@@ -371,11 +359,5 @@ package final class MemoryTier {
   package func remove(_ key: CacheKey) -> CachedImage? {
     guard let place = images.place(of: key) else { return nil }
     return images.takeImage(at: place).image
-  }
-
-  /// Takes out an image, and makes void what is being made of it.
-  package func removeForGood(_ image: CachedImage) {
-    image.isPurged = true
-    if let place = image.place { images.takeImage(at: place) }
   }
 }

@@ -7,6 +7,8 @@ final class MeasuredDaemon {
   /// The product that `make test-slow` builds before the tests.
   static let product = ".build/release/imgd"
   static let pictures = 64
+  /// What a user's own daemon has by default, whoever runs the tests, and nothing that happens by itself.
+  private static let usual = ["Memory.Pressure=off", "Disk.MinFree=0", "Control.See=all", "Control.Purge=all"]
 
   private(set) var pid: pid_t = 0
   private let origin: OriginServer
@@ -29,7 +31,7 @@ final class MeasuredDaemon {
       [
         "--socket", directory + "/imgd.sock", "--cache-directory", directory + "/cache",
         "--config", "/dev/null",
-      ] + (["Memory.Pressure=off", "Disk.MinFree=0"] + settings).flatMap { ["--set", $0] }
+      ] + (Self.usual + settings).flatMap { ["--set", $0] }
     let body = png(1_000)
     for deed in Deed.all {
       let tag = deed == .taggedHit ? [("ETag", "\"v1\"")] : []

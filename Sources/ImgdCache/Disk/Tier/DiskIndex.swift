@@ -211,7 +211,7 @@ struct EntryTable {
 
   /// The entries by place, in parts of equal size, so that nothing has to move when the table grows.
   private var parts: [[DiskEntry?]] = []
-  private(set) var order = EvictionOrder()
+  var order = EvictionOrder()
   /// The pictures with bytes of which a form was made after they were last used themselves.
   var chain = PlaceChain()
   /// By the ends of digests, from which the forms of a picture know it.
@@ -308,12 +308,6 @@ struct EntryTable {
   mutating func charge(_ place: Int, _ cost: Int) {
     allocated += cost
     order.charge(place, cost)
-  }
-
-  /// Counts an entry as its owner's, who is another one now.
-  mutating func assign(_ place: Int) {
-    forgetSource(place)
-    order.assign(place, to: self[place].owner, costing: self[place].allocated)
   }
 
   /// Makes an entry the last to go, with its bytes.

@@ -76,6 +76,12 @@ extension EntryTable {
     chain.remove(place)
   }
 
+  /// Counts an entry as its owner's, who is another one now.
+  mutating func assign(_ place: Int) {
+    forgetSource(place)
+    order.assign(place, to: self[place].owner, costing: self[place].allocated)
+  }
+
   /// Lets the bytes of a picture go first, if there are any, and forms of it.
   mutating func makeSource(_ place: Int, asNewest: Bool) {
     let entry = self[place]
