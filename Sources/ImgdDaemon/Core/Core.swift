@@ -38,6 +38,7 @@ final class Core {
   }
 
   func apply(_ settings: Configuration) {
+    parts.access.apply(settings.control)
     if parts.origins.apply(settings.origins) { removeFormerKeys() }
     parts.ledger.reviewSections()
     parts.fleet.apply(settings)

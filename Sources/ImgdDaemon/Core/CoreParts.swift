@@ -29,6 +29,7 @@ struct CoreParts {
     disk: DiskTier, loop: EventLoop, in surroundings: Surroundings
   ) {
     access = surroundings.access
+    access.apply(settings.control)
     commands = CommandCounter(onCommand: surroundings.onActivity)
     turns = Turns(loop: loop)
     desk = ReplyDesk(loop: loop)

@@ -31,8 +31,8 @@ package struct ServiceUser: Sendable, Equatable {
     self.name = name
     uid = unsafe entry.pointee.pw_uid
     let own = unsafe entry.pointee.pw_gid
-    gid = group.flatMap { $0.isEmpty ? nil : Self.number(ofGroup: $0) } ?? own
-    groups = Self.groups(of: name, gid) + supplementary.compactMap { Self.number(ofGroup: $0) }
+    gid = group.flatMap { $0.isEmpty ? nil : UserDatabase.number(ofGroup: $0) } ?? own
+    groups = UserDatabase.groups(of: name, gid) + supplementary.compactMap { UserDatabase.number(ofGroup: $0) }
   }
 
   /// What systemd says about an installed unit; nil if it does not know the unit, or does not run.
@@ -54,20 +54,6 @@ package struct ServiceUser: Sendable, Equatable {
       facts[String(line[..<equals])] = String(line[line.index(after: equals)...])
     }
     return facts["LoadState"] == "loaded" ? facts : nil
-  }
-
-  private static func number(ofGroup name: String) -> UInt32? {
-    unsafe getgrnam(name).map { unsafe $0.pointee.gr_gid } ?? UInt32(name)
-  }
-
-  private static func groups(of user: String, _ own: UInt32) -> [UInt32] {
-    var count: CInt = 0
-    // The first call fails and tells how many there are; the lists may change before the second.
-    _ = unsafe getgrouplist(user, own, nil, &count)
-    guard count > 0 else { return [] }
-    var groups = [gid_t](repeating: 0, count: Int(count))
-    let found = unsafe getgrouplist(user, own, &groups, &count)
-    return found > 0 ? Array(groups.prefix(Int(found))) : []
   }
 
   private var groupName: String {

@@ -5,12 +5,21 @@ import Testing
 
 /// A configuration that changes under a daemon that runs.
 struct ReloadTests {
+  /// What a daemon that runs as this user has not by default.
+  private static let other = geteuid() < 1_000 ? "all" : "own"
+
   /// Every key, with a value that is not its default.
   private static let everything = """
     [Control]
     MaxClients=77
     MaxLine=8K
     MaxInline=1K
+    Allow=root nobody
+    Admins=root daemon
+    See=\(other)
+    Purge=\(other)
+    Share=own
+    Put=\(other)
     [Memory]
     Capacity=50M
     Preferred=20M

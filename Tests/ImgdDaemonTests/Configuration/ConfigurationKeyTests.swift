@@ -9,6 +9,8 @@ struct ConfigurationKeyTests {
   private static let defaults: [(key: String, value: String)] = [
     ("Control.Socket", "/run/imgd/imgd.sock"), ("Control.MaxClients", "1024"),
     ("Control.MaxLine", "64K"), ("Control.MaxInline", "256K"),
+    ("Control.Allow", ""), ("Control.Admins", "root @imgd-admin"), ("Control.See", "own"),
+    ("Control.Purge", "own"), ("Control.Share", "all"), ("Control.Put", "own"),
     ("Memory.Capacity", "100M"), ("Memory.Preferred", "60%"), ("Memory.MaxEntry", "25%"),
     ("Memory.Pressure", "auto"),
     ("Disk.Enabled", "yes"), ("Disk.Directory", "/var/cache/imgd"), ("Disk.Capacity", "auto"),
@@ -38,7 +40,9 @@ struct ConfigurationKeyTests {
   /// One other value for each of them.
   private static let others: [String: String] = [
     "Control.Socket": "/tmp/x y.sock", "Control.MaxClients": "1", "Control.MaxLine": "1025",
-    "Control.MaxInline": "0", "Memory.Capacity": "1G", "Memory.Preferred": "1M",
+    "Control.MaxInline": "0", "Control.Allow": "1000 @users",
+    "Control.Admins": "root, @wheel", "Control.See": "all", "Control.Purge": "all",
+    "Control.Share": "own", "Control.Put": "all", "Memory.Capacity": "1G", "Memory.Preferred": "1M",
     "Memory.MaxEntry": "3M", "Memory.Pressure": "off",
     "Disk.Enabled": "no",
     "Disk.Directory": "/srv/my pictures",

@@ -55,6 +55,17 @@ struct ConfigurationLoaderTests {
     }
   }
 
+  @Test(
+    arguments: [(0, .own), (999, .own), (1_000, .all), (61_183, .all), (61_184, .own), (65_534, .all)]
+      as [(UInt32, Whose)])
+  func `a daemon of the system keeps its users apart, and one of a user's own does not`(
+    uid: UInt32, whose: Whose
+  ) throws {
+    let control = try load(environment: ["HOME": "/home/a"], uid: uid).control
+    #expect(control.see == whose && control.purge == whose && control.put == whose)
+    #expect(control.share == .all)
+  }
+
   @Test func `only the first of very many mistakes are named`() throws {
     let files = try Files([
       "imgd.conf": "[Memory]\n" + String(repeating: "nonsense\n", count: 10_000)

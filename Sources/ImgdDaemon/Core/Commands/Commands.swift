@@ -167,7 +167,7 @@ final class CollectCommands {
   }
 
   private func mayEnd(_ job: FetchJob, _ client: ReplyPlace) -> Bool {
-    access.mayEnd(workOf: job.uid, by: client.peer.uid)
+    access.mayEnd(workOf: job.uid, by: client.peer)
   }
 }
 

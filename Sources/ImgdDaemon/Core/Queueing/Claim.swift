@@ -78,21 +78,6 @@ struct Claimant: Hashable {
 /// Those who take turns with each other. All that names no share counts as one share.
 enum TurnLevel: Int { case user, connection, share }
 
-/// How much a user may have of what all share, and whose work a user may end.
-///
-/// Root and the user that the daemon runs as could end the daemon: nothing is kept from them. Anybody else may have
-/// a half, so that no user is told that others have taken everything.
-struct Access {
-  /// The user that the daemon runs as.
-  let owner: UInt32
-
-  func isUnbound(_ uid: UInt32) -> Bool { uid == 0 || uid == owner }
-
-  func share(of uid: UInt32, in all: Int) -> Int { isUnbound(uid) ? all : max(all / 2, 1) }
-
-  func mayEnd(workOf other: UInt32, by uid: UInt32) -> Bool { uid == other || isUnbound(uid) }
-}
-
 /// The time that a service takes, or is expected to take.
 struct ServiceTime: Comparable {
   /// What is expected to take no longer is let through where slow things wait: nobody waits longer for it.

@@ -26,6 +26,15 @@ package struct Configuration: Sendable, Equatable {
     package var maxClients = 1024
     package var maxLine = 64 << 10
     package var maxInline = 256 << 10
+    /// Who may connect; empty for all whom the socket's mode lets in.
+    package var allow: [Principal] = []
+    package var admins = [Principal(name: "root"), Principal(name: "imgd-admin", isGroup: true)]
+    /// Whose fetches and pictures a user is shown, and whose pictures it may remove.
+    package var see = Whose.own
+    package var purge = Whose.own
+    /// Who is shown a picture that was fetched, and one that was put.
+    package var share = Whose.all
+    package var put = Whose.own
   }
 
   /// The memory tier.
@@ -173,6 +182,15 @@ package struct Configuration: Sendable, Equatable {
     package var idleExit = Duration.seconds(30)
     package var sandbox = SandboxChoice.required
   }
+}
+
+/// Whether something is about what is a user's own, or about everything.
+package enum Whose: String, Sendable, CaseIterable { case own, all }
+
+/// A user, or a group, by its name or its number.
+package struct Principal: Sendable, Equatable {
+  package let name: String
+  package var isGroup = false
 }
 
 /// The order in which waiting downloads start.

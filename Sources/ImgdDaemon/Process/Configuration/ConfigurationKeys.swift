@@ -26,6 +26,19 @@ extension Configuration: ProgramConfiguration {
     Key(
       .control, "MaxInline", \.control.maxInline, .size(0...16 << 20),
       "The largest picture that is delivered inside an answer."),
+    Key(
+      .control, "Allow", \.control.allow, .principals,
+      "The users and @groups that may connect; empty: all whom the socket's mode lets in."),
+    Key(
+      .control, "Admins", \.control.admins, .principals,
+      "The users and @groups that see and may do everything, beside root and the daemon's user."),
+    Key(
+      .control, "See", \.control.see, .word, "Whose fetches and pictures a user is shown: its own, or those of all."),
+    Key(
+      .control, "Purge", \.control.purge, .word, "Whose pictures a user may remove: its own, or those of all."),
+    Key(
+      .control, "Share", \.control.share, .word, "Who is shown what one user's fetch has left: all, or its own user."),
+    Key(.control, "Put", \.control.put, .word, "Who is shown a picture that a user puts: its own user, or all."),
   ]
 
   private static let memory: [Key] = [

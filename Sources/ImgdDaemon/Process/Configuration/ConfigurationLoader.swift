@@ -37,8 +37,16 @@ extension Instance {
     configuration.control.socket =
       servesMachine ? ControlSocketPlace.system : ControlSocketPlace.user(environment: environment, uid: uid)
     configuration.disk.directory = cacheDirectory
+    if !isOfSystem {
+      configuration.control.see = .all
+      configuration.control.purge = .all
+      configuration.control.put = .all
+    }
     return configuration
   }
+
+  /// Whether the daemon runs as a user of the system, or as one of systemd's dynamic ones: it serves several users then.
+  private var isOfSystem: Bool { uid < 1_000 || (61_184...65_519).contains(uid) }
 
   /// The directory that systemd has created for the service, or the default one.
   private var cacheDirectory: String {

@@ -99,6 +99,25 @@ extension ValueFormat where Value == [String] {
   }
 }
 
+extension ValueFormat where Value == [Principal] {
+  /// Users and, with @ before them, groups, separated by blanks or commas; whether they exist shows when they are used.
+  static var principals: Self {
+    Self { text throws(WrongValue) in
+      var principals: [Principal] = []
+      for item in items(of: text) {
+        let name = item.hasPrefix("@") ? String(item.dropFirst()) : item
+        guard !name.isEmpty, name.utf8.allSatisfy({ isLetterOrDigit($0) || "._-$".utf8.contains($0) }) else {
+          throw WrongValue("contains '\(shown(item))': write names or numbers of users, and of groups as @group")
+        }
+        principals.append(Principal(name: name, isGroup: name != item))
+      }
+      return principals
+    } text: {
+      $0.map { ($0.isGroup ? "@" : "") + $0.name }.joined(separator: " ")
+    }
+  }
+}
+
 extension ValueFormat where Value == String? {
   /// `none`, or a proxy as `http://host:port` or `socks5h://host:port`.
   static var proxy: Self {
