@@ -32,19 +32,20 @@ struct Context {
   }
 
   /// The answer to one request; an error becomes a failure.
-  func ask(_ request: Request, over connection: ControlConnection, within limit: Duration? = patience) throws(Failure)
-    -> Answer
-  {
-    let answer = try answer(to: request, over: connection, within: limit)
+  func ask(
+    _ request: Request, with file: SharedDescriptor? = nil, over connection: ControlConnection,
+    within limit: Duration? = patience
+  ) throws(Failure) -> Answer {
+    let answer = try answer(to: request, with: file, over: connection, within: limit)
     guard answer.reply.succeeded == true else { throw Failure(refusal: answer.reply) }
     return answer
   }
 
   /// The line that ends a request, even if it is an error.
-  func answer(to request: Request, over connection: ControlConnection, within limit: Duration?) throws(Failure)
-    -> Answer
-  {
-    connection.send(request.line())
+  func answer(
+    to request: Request, with file: SharedDescriptor? = nil, over connection: ControlConnection, within limit: Duration?
+  ) throws(Failure) -> Answer {
+    connection.send(request.line(), with: file)
     return try nextAnswer(over: connection, until: limit.map { Instant.current + $0 })
   }
 

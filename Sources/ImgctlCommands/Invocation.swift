@@ -193,7 +193,8 @@ struct Arguments {
     let allowed = verb.operands
     if operands.count < allowed.count.lowerBound {
       let isVowel = allowed.word.first.map { "AEIO".contains($0) } == true
-      throw UsageProblem("\(verb.name) needs a\(isVowel ? "n" : "") \(allowed.word)")
+      let article = allowed.count.lowerBound > 1 ? "" : isVowel ? "an " : "a "
+      throw UsageProblem("\(verb.name) needs \(article)\(allowed.word)")
     }
     if allowed.word == "URL", operands.contains("") { throw UsageProblem("\(verb.name) needs a URL, and '' is none") }
     if case .choice(let choices) = allowed.kind {
@@ -204,6 +205,6 @@ struct Arguments {
     throw UsageProblem(
       allowed.count.upperBound == 0
         ? "\(verb.name) takes no arguments: leave out '\(surplus)'"
-        : "\(verb.name) takes one \(allowed.word): leave out '\(surplus)'")
+        : "\(verb.name) takes \(allowed.count.upperBound == 1 ? "one " : "")\(allowed.word): leave out '\(surplus)'")
   }
 }

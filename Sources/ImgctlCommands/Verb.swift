@@ -37,6 +37,7 @@ enum Verbs {
       KnownVerb(Show.self),
       KnownVerb(Open.self),
       KnownVerb(Thumbnail.self),
+      KnownVerb(Put.self),
       KnownVerb(Wait.self),
       KnownVerb(Cancel.self),
       KnownVerb(ListFetches.self),
@@ -100,6 +101,8 @@ enum WordKind: Sendable {
   case command
   /// The beginning of a URL that is cached.
   case url
+  /// The same, or a file.
+  case picture
   /// A section of the daemon's configuration, or one of its keys.
   case setting
 }
@@ -127,7 +130,7 @@ struct Operands: Sendable {
     case (_, 0): ""
     case (0, 1): " [\(word)]"
     case (0, _): " [\(word)...]"
-    case (_, 1): " \(word)"
+    case (_, 1), (2, 2): " \(word)"
     default: " \(word)..."
     }
   }

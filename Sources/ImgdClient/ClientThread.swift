@@ -51,7 +51,9 @@ final class ClientThread: Sendable {
 
   /// Tries to have a fetch answered while its task waits, if the task is the only one.
   func answerAtOnce(_ call: Call) -> ShortWay.Outcome {
-    guard underWay.load(ordering: .relaxed) == 0, case .fetch(let fetch) = call.request, fetch.mayTakeShortWay else {
+    guard underWay.load(ordering: .relaxed) == 0, case .fetch(let fetch) = call.request, call.file == nil,
+      fetch.mayTakeShortWay
+    else {
       return .unanswered(wasSent: false)
     }
     return shortWay.answer(fetch, path: { Self.path(named: socket) })
@@ -140,7 +142,7 @@ private final class ClientConnections {
 
   private func request(of call: Call) -> DaemonCall {
     let request = DaemonCall(
-      call.request, isRepeatable: call.isRepeatable, onEvent: { call.passOn($0) },
+      call.request, with: call.file, isRepeatable: call.isRepeatable, onEvent: { call.passOn($0) },
       { [unowned self] in finish(call, $0) })
     underWay[call.id] = request
     return request
@@ -203,14 +205,17 @@ final class Call: Sendable {
   /// Whether it does no harm if the daemon carries it out twice.
   let isRepeatable: Bool
   let request: Request
+  /// What is sent with the request.
+  let file: SharedDescriptor?
   private let onEvent: @Sendable (Reply) -> Void
   private let state = Locked<State>(.new)
 
   init(
-    _ request: Request, id: Int = nextID(), isRepeatable: Bool = true,
+    _ request: Request, with file: SharedDescriptor? = nil, id: Int = nextID(), isRepeatable: Bool = true,
     onEvent: @escaping @Sendable (Reply) -> Void = { _ in }
   ) {
     self.request = request
+    self.file = file
     self.id = id
     self.isRepeatable = isRepeatable
     self.onEvent = onEvent

@@ -66,8 +66,9 @@ public struct FetchOptions: Hashable, Sendable {
   public var cache = CacheMode.default
   /// The form in which the picture comes.
   public var delivery = Delivery.path
-  /// The tiers that may keep the picture.
-  public var store = Store.all
+  /// The tiers that may keep the picture; nil for all, and for memory alone where the program has it as a file and asks
+  /// for no path.
+  public var store: Store?
   /// Another size.
   public var resize: Resize?
   /// The encodings, the one liked best first: the first that can be written and loses nothing of the picture counts.
@@ -115,7 +116,12 @@ public struct FetchOptions: Hashable, Sendable {
     fetch.identifier = identifier
     fetch.cache = wireWord(cache)
     fetch.delivery = wireWord(delivery)
-    fetch.store = wireWord(store)
+    if let store {
+      fetch.store = wireWord(store)
+    } else if delivery == .path {
+      // Only a picture on disk has a path.
+      fetch.store = .all
+    }
     fetch.priority = wireWord(priority)
     fetch.waitsOnline = waitsOnline
     var extras = FetchExtras()

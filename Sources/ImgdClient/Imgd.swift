@@ -31,6 +31,19 @@ public final class Imgd: Sendable {
     Picture(try await answer(to: Call(.fetch(options.request(for: url)))))
   }
 
+  /// Delivers a picture that the program itself has, decoded by the daemon or in another form. Unless `delivery` is
+  /// `path` or `store` says otherwise, it is kept in memory alone.
+  public nonisolated(nonsending) func fetch(_ file: PictureFile, _ options: FetchOptions = FetchOptions()) async throws
+    -> Picture
+  {
+    Picture(try await answer(to: Call(.fetch(options.request(for: FetchRequest.descriptorURL)), with: file.shared)))
+  }
+
+  /// Keeps a picture that the program itself has under a URL, where `fetch` finds it as if it came from there.
+  @discardableResult public func put(_ url: String, _ file: PictureFile, _ options: PutOptions = PutOptions())
+    async throws -> Picture
+  { Picture(try await answer(to: Call(.put(options.request(for: url)), with: file.shared))) }
+
   /// Delivers a picture as `fetch` does, and reports each step on the way to it.
   public func progress(of url: String, _ options: FetchOptions = FetchOptions()) -> FetchProgress {
     var request = options.request(for: url)

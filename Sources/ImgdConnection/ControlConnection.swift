@@ -5,7 +5,8 @@
 //
 // A descriptor arrives with the first byte of its line, but one read may also return the end of earlier
 // lines. Only the order is certain: the n-th descriptor belongs to the n-th line with `fds`. So descriptors
-// wait in a queue until `takeDescriptor` is called for such a line.
+// wait in a queue until `takeDescriptor` is called for such a line. The other way, a line with a descriptor ends its
+// message: to the daemon a descriptor belongs to the last line of its message.
 
 import Glibc
 package import ImgdSystem
@@ -39,9 +40,10 @@ package final class ControlConnection {
     }
   }
 
-  /// Queues a request line, without its newline; `receive` sends it.
-  package func send(_ line: [UInt8]) {
+  /// Queues a request line, without its newline; `receive` sends it, with a descriptor that stays the caller's.
+  package func send(_ line: [UInt8], with descriptor: SharedDescriptor? = nil) {
     onLine?(line, .sent)
+    if let descriptor { outbox.attach(descriptor, toNext: line.count + 1) }
     outbox.bytes += line
     outbox.bytes.append(UInt8(ascii: "\n"))
   }
@@ -187,9 +189,9 @@ package final class WatchedConnection {
     dueFlush.take()?.connection = nil
   }
 
-  /// Queues a line for the end of this tick.
-  package func send(_ line: [UInt8]) {
-    connection.send(line)
+  /// Queues a line for the end of this tick, with a descriptor that stays the caller's.
+  package func send(_ line: [UInt8], with descriptor: SharedDescriptor? = nil) {
+    connection.send(line, with: descriptor)
     guard dueFlush == nil, watch != nil else { return }
     let due = DueFlush(of: self)
     dueFlush = due

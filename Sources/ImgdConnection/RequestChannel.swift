@@ -97,7 +97,8 @@ package final class RequestChannel {
       lastID += 1
       underWay[lastID] = call
       lastReceipt[1] &+= 1
-      connection.send(call.line(id: lastID, receipt: .random(using: (lastReceipt[0], lastReceipt[1]))))
+      let line = call.line(id: lastID, receipt: .random(using: (lastReceipt[0], lastReceipt[1])))
+      connection.send(line, with: call.descriptor)
     } catch { fail(call, error) }
   }
 
@@ -183,6 +184,8 @@ package final class DaemonCall {
 
   /// Nil once the call has ended, to free its memory: the answer of a daemon that hangs may be long in coming.
   private var request: Request?
+  /// Goes with each attempt, and is let go with the request.
+  fileprivate var descriptor: SharedDescriptor?
   private let isRepeatable: Bool
   private let onEvent: (Reply) -> Void
   private var done: ((Outcome) -> Void)?
@@ -199,10 +202,11 @@ package final class DaemonCall {
   /// A request that is not sent yet. A fetch that is given up is cancelled at the daemon; a repeatable request does no
   /// harm if the daemon carries it out twice.
   package init(
-    _ request: Request, isRepeatable: Bool = true, onEvent: @escaping (Reply) -> Void = { _ in },
-    _ done: @escaping (Outcome) -> Void
+    _ request: Request, with descriptor: SharedDescriptor? = nil, isRepeatable: Bool = true,
+    onEvent: @escaping (Reply) -> Void = { _ in }, _ done: @escaping (Outcome) -> Void
   ) {
     self.request = request
+    self.descriptor = descriptor
     self.isRepeatable = isRepeatable
     self.onEvent = onEvent
     self.done = done
@@ -265,6 +269,7 @@ package final class DaemonCall {
     alarm.take()?.cancel()
     channel = nil
     request = nil
+    descriptor = nil
     return done.take()
   }
 }

@@ -25,7 +25,16 @@ package struct FetchRequest: Equatable, Sendable {
   package var http = false
   private var box: ExtrasBox?
 
-  package init(url: String) { self.url = url }
+  /// The URL of a request for the picture whose descriptor comes with its line.
+  package static let descriptorURL = "fd:"
+
+  package init(url: String) {
+    self.url = url
+    // A file that somebody has is not copied to disk unless that is asked for.
+    if isOfDescriptor { store = .memory }
+  }
+
+  package var isOfDescriptor: Bool { url == Self.descriptorURL }
 
   /// The rare fields; a request that has none of them has no box for them.
   package var extras: FetchExtras {
@@ -139,7 +148,7 @@ extension FetchExtras {
     form = try Self.form(fields, in: line)
     timeoutMilliseconds = try fields.integer(.timeoutMilliseconds, WireLimits.timeoutMilliseconds, in: line)
     maxBytes = try fields.integer(.maxBytes, 1...Int.max, in: line)
-    tags = try Self.tags(fields, in: line)
+    tags = try fields.tags(in: line)
     ttl = try fields.integer(.ttl, WireLimits.seconds, in: line)
     describe = try fields.flag(.describe, default: false, in: line)
     share = try fields.string(.share, 1...WireLimits.share, in: line)
@@ -150,24 +159,6 @@ extension FetchExtras {
       box: try BoxParser.box(fields, in: line), formats: try FormatParser.formats(fields, in: line),
       quality: try fields.integer(.quality, WireLimits.quality, in: line),
       frames: try fields.word(.frames, default: .auto, in: line), layout: try FormatParser.layout(fields, in: line))
-  }
-
-  private static func tags(_ fields: RequestFields, in line: Span<UInt8>) throws(WireError) -> [String] {
-    guard fields.present.contains(.tags) else { return [] }
-    guard let items = fields.container(.tags)?.array, items.count <= WireLimits.tags else {
-      let wanted = "an array of at most \(WireLimits.tags) strings of 1 to \(WireLimits.tag) bytes"
-      throw fields.wrong(.tags, .text(wanted), in: line)
-    }
-    var tags: [String] = []
-    for item in items {
-      guard let tag = item.string, 1...WireLimits.tag ~= tag.utf8.count else {
-        let wanted = WantedValue.string(1...WireLimits.tag)
-        throw .field(.tags, wanted.complaint(about: "tags[\(tags.count)]", sent: SentValue(item)))
-      }
-      guard !tag.utf8.contains(0) else { throw .holdsNUL(.tags, at: "tags[\(tags.count)]") }
-      tags.append(tag)
-    }
-    return tags
   }
 }
 
@@ -182,7 +173,7 @@ extension FetchRequest {
     json.word(.deliver, delivery, usual: .path)
     form.write(to: &json)
     json.flag(.describe, describe)
-    json.word(.store, store, usual: .all)
+    json.word(.store, store, usual: FetchRequest(url: url).store)
     json.field(.identifier, identifier)
     json.word(.priority, priority, usual: .normal)
     json.flag(.wait, wait, usual: true)

@@ -3,6 +3,7 @@ internal import ImgdText
 /// A request of a client, one case for each command.
 package enum Request: Equatable, Sendable {
   case fetch(FetchRequest)
+  case put(PutRequest)
   case cancel(CancelTarget)
   case wait(WaitRequest)
   case list(PageRequest)
@@ -20,7 +21,7 @@ package enum Request: Equatable, Sendable {
 
   /// The commands, by their names on the wire.
   package enum Command: String, CaseIterable, Sendable {
-    case fetch, cancel, wait, list, slots, purge, stats, origins, query, entries, subscribe
+    case fetch, put, cancel, wait, list, slots, purge, stats, origins, query, entries, subscribe
     case hello, ping, config, reload
   }
 
@@ -28,6 +29,7 @@ package enum Request: Equatable, Sendable {
   package var command: Command {
     switch self {
     case .fetch: .fetch
+    case .put: .put
     case .cancel: .cancel
     case .wait: .wait
     case .list: .list
@@ -52,6 +54,20 @@ package enum RequestID: Hashable, Sendable {
   case integer(Int64)
   /// At most 64 bytes.
   case string(String)
+}
+
+/// Keeps a picture that the client has under a URL.
+package struct PutRequest: Equatable, Sendable {
+  package var url: String
+  package var tags: [String] = []
+  /// Seconds of freshness; nil for what is usual where an origin says nothing.
+  package var ttl: Int?
+  /// The picture's bytes in base64; nil where a descriptor comes with the line.
+  package var data: String?
+  /// Whether all users are shown it, whatever is usual.
+  package var isForAll = false
+
+  package init(url: String) { self.url = url }
 }
 
 /// The fetches that a `cancel` refers to.

@@ -3,7 +3,7 @@ enum RequestField: UInt8, CaseIterable, Sendable {
   case cmd, id, url, receipt, deliver, identifier, cache, progress, slot, tags, headers
   case store, resize, format, priority, events, wait, waitOnline, detach, timeoutMilliseconds, maxBytes
   case ttl, http, quality, frames, layout, describe, share, tag, all, tier, prefix, host
-  case olderThan, unusedFor, expired, soft, limit, cursor
+  case olderThan, unusedFor, expired, soft, limit, cursor, data, audience
 
   private static let table = NameTable<RequestField> { $0.name }
 
@@ -24,7 +24,7 @@ enum RequestField: UInt8, CaseIterable, Sendable {
     "cmd", "id", "url", "receipt", "deliver", "identifier", "cache", "progress", "slot", "tags", "headers",
     "store", "resize", "format", "priority", "events", "wait", "wait_online", "detach", "timeout_ms", "max_bytes",
     "ttl", "http", "quality", "frames", "layout", "describe", "share", "tag", "all", "tier", "prefix", "host",
-    "older_than", "unused_for", "expired", "soft", "limit", "cursor",
+    "older_than", "unused_for", "expired", "soft", "limit", "cursor", "data", "for",
   ]
 
   var unit: String? {
@@ -56,6 +56,7 @@ extension Request.Command {
   var fields: FieldSet {
     switch self {
     case .fetch: Self.fetchFields
+    case .put: FieldSet([.url, .tags, .ttl, .data, .audience])
     case .cancel: FieldSet([.receipt, .slot, .tag, .all])
     case .wait: FieldSet([.receipt, .deliver])
     case .purge: FieldSet([.tier, .url, .identifier, .prefix, .host, .tag, .olderThan, .unusedFor, .expired, .soft])

@@ -4,7 +4,7 @@
 struct RequestFields {
   private(set) var present = FieldSet()
   /// As many as there are fields.
-  private var tokens = InlineArray<39, JSONToken>(repeating: JSONToken(.null, 0, 0))
+  private var tokens = InlineArray<41, JSONToken>(repeating: JSONToken(.null, 0, 0))
   /// Contents that few lines have, in a box that the other lines do without.
   private var rarities: Rarities?
 
@@ -182,6 +182,24 @@ struct RequestFields {
 
   @inline(__always) func identifier(in line: Span<UInt8>) throws(WireError) -> String? {
     try string(.identifier, 0...WireLimits.identifier, in: line)
+  }
+
+  func tags(in line: Span<UInt8>) throws(WireError) -> [String] {
+    guard present.contains(.tags) else { return [] }
+    guard let items = container(.tags)?.array, items.count <= WireLimits.tags else {
+      let wanted = "an array of at most \(WireLimits.tags) strings of 1 to \(WireLimits.tag) bytes"
+      throw wrong(.tags, .text(wanted), in: line)
+    }
+    var tags: [String] = []
+    for item in items {
+      guard let tag = item.string, 1...WireLimits.tag ~= tag.utf8.count else {
+        let wanted = WantedValue.string(1...WireLimits.tag)
+        throw .field(.tags, wanted.complaint(about: "tags[\(tags.count)]", sent: SentValue(item)))
+      }
+      guard !tag.utf8.contains(0) else { throw .holdsNUL(.tags, at: "tags[\(tags.count)]") }
+      tags.append(tag)
+    }
+    return tags
   }
 
   func slot(in line: Span<UInt8>) throws(WireError) -> String? { try string(.slot, 1...WireLimits.slot, in: line) }

@@ -145,6 +145,7 @@ enum CommandParser {
   {
     switch command {
     case .fetch: .fetch(try FetchRequest(fields, in: line))
+    case .put: .put(try put(fields, in: line))
     case .cancel: .cancel(try cancelTarget(fields, in: line))
     case .wait: .wait(try wait(fields, in: line))
     case .list: .list(try page(PageRequest(), fields, in: line))
@@ -164,6 +165,19 @@ enum CommandParser {
     case .config: .config
     case .reload: .reload
     }
+  }
+
+  private static func put(_ fields: RequestFields, in line: Span<UInt8>) throws(WireError) -> PutRequest {
+    var put = PutRequest(url: try fields.required(try fields.url(in: line), .url, of: .put))
+    put.tags = try fields.tags(in: line)
+    put.ttl = try fields.integer(.ttl, WireLimits.seconds, in: line)
+    // What a line may hold bounds it.
+    put.data = try fields.string(.data, 1...Int.max, in: line)
+    put.isForAll = fields.present.contains(.audience)
+    guard !put.isForAll || (try? fields.string(.audience, 1...3, in: line)) == "all" else {
+      throw fields.wrong(.audience, .text("\"all\""), in: line)
+    }
+    return put
   }
 
   private static func cancelTarget(_ fields: RequestFields, in line: Span<UInt8>) throws(WireError) -> CancelTarget {
@@ -244,7 +258,7 @@ extension Request.Command {
   /// A request as it may be sent. None does harm when it is copied.
   var example: String {
     switch self {
-    case .fetch, .query, .purge: #"{"cmd":"\#(rawValue)","url":"https://example.org/a.jpg"}"#
+    case .fetch, .put, .query, .purge: #"{"cmd":"\#(rawValue)","url":"https://example.org/a.jpg"}"#
     case .cancel, .wait: #"{"cmd":"\#(rawValue)","receipt":"5d0c9b7e-2a43-4b57-9a57-2c2e3c9e1b11"}"#
     case .list, .slots, .stats, .origins, .entries, .subscribe, .hello, .ping, .config, .reload:
       #"{"cmd":"\#(rawValue)"}"#

@@ -15,6 +15,12 @@ extension Request {
   private func writeFields(to json: inout JSONWriter) {
     switch self {
     case .fetch(let fetch): fetch.write(to: &json)
+    case .put(let put):
+      json.field(.url, put.url)
+      json.field(.ttl, put.ttl)
+      if !put.tags.isEmpty { json.texts(.tags, put.tags) }
+      json.field(.audience, put.isForAll ? "all" : nil)
+      json.field(.data, put.data)
     case .cancel(.receipt(let receipt)): json.field(.receipt, receipt.description)
     case .cancel(.slot(let slot)): json.field(.slot, slot)
     case .cancel(.tag(let tag)): json.field(.tag, tag)

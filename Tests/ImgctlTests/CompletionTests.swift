@@ -43,13 +43,13 @@ struct CompletionTests {
   }
 
   @Test(arguments: [
-    (["pu"], ["purge"]),
+    (["pur"], ["purge"]),
     (["purge", "--ti"], ["--tier"]),
     (["fetch", "--cache", "re"], ["reload"]),
     (["fetch", "--cache=re"], ["--cache=reload"]),
     (["--color="], ["--color=auto", "--color=always", "--color=never"]),
     (["completion", ""], ["bash", "zsh", "fish"]),
-    (["-qv", "pu"], ["purge"]),
+    (["-qv", "pu"], ["put", "purge"]),
     (["--tag", "fetch", "cancel", "--al"], ["--all"]),
     // An empty line stands for the names of files.
     (["fetch", "-o", "x"], [""]),

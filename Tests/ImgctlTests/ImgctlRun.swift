@@ -34,7 +34,7 @@ private final class Pipe {
 /// Runs imgctl as a shell would, with a daemon or without.
 func imgctl(
   _ arguments: [String], _ daemon: ScriptedDaemon? = nil, input: String = "",
-  from descriptor: CInt? = nil, onTerminal: Bool = false
+  from descriptor: CInt? = nil, onTerminal: Bool = false, environment: [String: String] = [:]
 ) -> Run {
   let recording = Recording()
   let typed = Pipe(holding: input)
@@ -43,7 +43,8 @@ func imgctl(
     message: { recording.messages += $0 }, input: descriptor ?? typed.end,
     terminals: .init(input: onTerminal, output: onTerminal, messages: onTerminal))
   let socket = daemon?.path ?? "/nonexistent/s"
-  let exitCode = Imgctl.run(arguments, environment: ["IMGD_SOCKET": socket], console: console)
+  let exitCode = Imgctl.run(
+    arguments, environment: environment.merging(["IMGD_SOCKET": socket]) { $1 }, console: console)
   return Run(
     output: String(decoding: recording.output, as: UTF8.self), messages: recording.messages,
     exitCode: exitCode)

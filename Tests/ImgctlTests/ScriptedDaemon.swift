@@ -17,8 +17,15 @@ final class ScriptedDaemon {
   private let listener: CInt
   private let thread: ImgdSystem.Thread
 
-  init(
+  convenience init(
     clients: Int = 1, _ script: @escaping @Sendable (_ request: String) -> [Answer]
+  ) throws {
+    try self.init(clients: clients, withFiles: { request, _ in script(request) })
+  }
+
+  /// The script is told what is in the file that comes with a request.
+  init(
+    clients: Int = 1, withFiles script: @escaping @Sendable (_ request: String, _ file: String?) -> [Answer]
   ) throws {
     var template = Array("/tmp/imgd-client-XXXXXX".utf8CString)
     directory = String(cString: try #require(mkdtemp(&template)))
@@ -32,7 +39,7 @@ final class ScriptedDaemon {
         guard number >= 0 else { return }
         // Before the last client is let go, or it might come again and wait in the queue for nobody.
         if client == clients { unlink(path) }
-        Self.serve(StreamSocket(FileDescriptor(owning: number)), listener, script)
+        if let client = try? ClientSocket(FileDescriptor(owning: number)) { Self.serve(client, listener, script) }
       }
     }
   }
@@ -62,21 +69,29 @@ final class ScriptedDaemon {
 
   /// Answers request after request until the client leaves, the script ends, or the test lets go.
   private static func serve(
-    _ client: consuming StreamSocket, _ listener: CInt, _ script: (String) -> [Answer]
+    _ client: consuming ClientSocket, _ listener: CInt, _ script: (String, String?) -> [Answer]
   ) {
-    let scratch = ReadScratch()
     var framer = LineFramer()
+    var file: String?
     while wait(for: client, POLLIN, listener),
-      case .bytes(let count) = client.read(into: scratch)
+      case .bytes(let bytes, let descriptor)? = try? client.receive()
     {
+      if let descriptor {
+        file = (try? descriptor.front(1 << 20)).map { String(decoding: $0, as: UTF8.self) }
+      }
+      var requests: [String] = []
+      framer.feed(bytes.span) { finding in
+        guard case .line(let line) = finding else { return .next }
+        requests.append(line.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) })
+        return .next
+      }
+      // A descriptor belongs to the line of the last byte that came with it, even if that line goes on.
+      let isWhole = bytes.last == UInt8(ascii: "\n")
       var answers: [Answer] = []
-      scratch.withBytes(count) { bytes in
-        framer.feed(bytes) { finding in
-          guard case .line(let line) = finding else { return .next }
-          answers += script(
-            line.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) })
-          return .next
-        }
+      for (place, request) in requests.enumerated() {
+        let isLast = isWhole && place == requests.count - 1
+        answers += script(request, isLast ? file : nil)
+        if isLast { file = nil }
       }
       guard say(answers, to: client, listener) else { return }
     }
@@ -84,10 +99,10 @@ final class ScriptedDaemon {
 
   /// Waits for the client; false when the test has let go of the daemon.
   private static func wait(
-    for client: borrowing StreamSocket, _ events: CInt, _ listener: CInt
+    for client: borrowing ClientSocket, _ events: CInt, _ listener: CInt
   ) -> Bool {
     var both = [
-      pollfd(fd: client.descriptor.number, events: Int16(events), revents: 0),
+      pollfd(fd: client.number, events: Int16(events), revents: 0),
       pollfd(fd: listener, events: 0, revents: 0),
     ]
     while poll(&both, 2, -1) < 0, errno == EINTR {}
@@ -96,7 +111,7 @@ final class ScriptedDaemon {
 
   /// Sends all answers, up to the end of the script where that is among them.
   private static func say(
-    _ answers: [Answer], to client: borrowing StreamSocket, _ listener: CInt
+    _ answers: [Answer], to client: borrowing ClientSocket, _ listener: CInt
   ) -> Bool {
     var outbox = Outbox()
     var goesOn = true
@@ -109,8 +124,8 @@ final class ScriptedDaemon {
       case .close: goesOn = false
       }
     }
-    while case let progress = outbox.send(to: client), progress != .emptied {
-      guard progress == .blocked, wait(for: client, POLLOUT, listener) else { return false }
+    while client.send(&outbox), outbox.unsent > 0 {
+      guard wait(for: client, POLLOUT, listener) else { return false }
     }
     return goesOn
   }

@@ -14,7 +14,7 @@ struct OutsidePackageSoakTests {
     let said = try await aside { try Self.buildAndRun(stage) }
     for line in [
       "jpeg 640 480 \(stage.stage.daemon.cacheDirectory)", "never mind",
-      "1228800 bytes for a function", "there: ", "draw \(stage.origin.url("/cat.jpg"))", "true 2",
+      "1228800 bytes for a function", "64 64 ", "there: ", "draw \(stage.origin.url("/cat.jpg"))", "true 2",
       "memory jpeg", "removed_all memory", "the origin says 404",
     ] { #expect(said.contains("\n" + line), "\(line) is not in:\(said)") }
   }
@@ -33,6 +33,7 @@ struct OutsidePackageSoakTests {
     let place = TemporaryDirectory()
     let (root, example) = (place.path + "/root", place.path + "/example")
     try install([], "/usr/local", root)
+    try write(TestPicture.png(.gradient(width: 128, height: 128)), to: root + "/mine.png")
     try SwiftExamples(origin: stage.origin.url(""), root: root).write(to: example)
     try run("/usr/bin/env", ["swift", "build", "--package-path", example])
     return try run(
@@ -75,6 +76,7 @@ struct SwiftExamples {
       String(block.split(separator: "\n```", maxSplits: 1)[0])
         .replacing("https://example.org", with: origin)
         .replacing("\"/usr/local/", with: "\"\(root)/usr/local/")
+        .replacing("\"/tmp/", with: "\"\(root)/")
     }
     guard blocks.count > 2 else { throw TestFailure("docs/swift.md has no examples") }
     (manifest, program, bodies) = (blocks[0], blocks[1], Array(blocks[2...]))

@@ -45,6 +45,18 @@ struct ReconnectionTests {
     #expect(receipts.count == 2 && receipts[0] != receipts[1])
   }
 
+  @Test func `a file goes with each attempt`() async throws {
+    let daemon = try ScriptedDaemon { connection, request in
+      connection == 1 ? [.close] : [.line(#"{"id":\#(id(request)),"ok":true,"bytes":7}"#)]
+    }
+    let client = Imgd(socket: daemon.path)
+    let file = try PictureFile(bytes: [UInt8](repeating: 1, count: 1_234))
+    #expect(try await client.fetch(file).byteCount == 7)
+    #expect(try await client.put("http://x/", file).byteCount == 7)
+    await client.close()
+    #expect(daemon.handed.with { $0 } == [1_234, 1_234, 1_234])
+  }
+
   @Test func `a fetch is not sent a third time`() async throws {
     let count = Shared(0)
     let daemon = try ScriptedDaemon { _, _ in

@@ -101,6 +101,26 @@ struct OutboxTests {
     }
   }
 
+  @Test func `a message can end with the line that a descriptor is for`() throws {
+    let pair = try SocketPair()
+    var outbox = Outbox()
+    let shared = SharedDescriptor(file(7))
+    outbox.bytes += line(1, 10)
+    for number in 2...3 {
+      outbox.attach(shared, toNext: 10)
+      outbox.bytes += line(number, 10)
+    }
+    outbox.bytes += line(4, 10)
+    #expect(outbox.send(to: pair.near) == .emptied)
+    // A read ends with the message that brought descriptors.
+    for (expected, sizes) in [(line(1, 10) + line(2, 10), [7]), (line(3, 10), [7]), (line(4, 10), [])] {
+      let (bytes, numbers) = receiveWithDescriptors(from: pair.far, limit: 1_000)
+      #expect(bytes == expected)
+      #expect(numbers.map(size) == sizes)
+    }
+    #expect(lseek(shared.descriptor.number, 0, SEEK_END) == 7, "it stays its owner's")
+  }
+
   @Test func `descriptors keep their places through short writes`() throws {
     let pair = try SocketPair(sendBuffer: 1)
     var outbox = Outbox()

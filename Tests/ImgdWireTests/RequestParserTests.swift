@@ -21,6 +21,7 @@ struct RequestParserTests {
     (#"{"cmd":"stats"}"#, .stats), (#"{"cmd":"origins","cursor":"9"}"#, .origins(PageRequest(cursor: "9"))),
     (#"{"cmd":"hello"}"#, .hello), (#"{"cmd":"ping"}"#, .ping),
     (#"{"cmd":"config"}"#, .config), (#"{"cmd":"reload"}"#, .reload),
+    (#"{"cmd":"put","url":"u"}"#, .put(PutRequest(url: "u"))),
     (#"{"cmd":"query","url":"u"}"#, .query(QueryRequest(url: "u"))),
     (#"{"cmd":"query","url":"u","describe":true}"#, .query(QueryRequest(url: "u", describe: true))),
     (

@@ -64,6 +64,7 @@ struct RequestWriterTests {
     .tier: names(Tier.self), .prefix: [#""http://h/\u003c""#], .host: [#""h""#],
     .olderThan: ["0", "315360000"], .unusedFor: ["1"], .expired: flags, .soft: flags,
     .limit: ["1", "100", "1000"], .cursor: [letters(64), strange],
+    .data: [letters(1), letters(60_000)], .audience: [#""all""#],
   ]
 
   private static func values(_ field: RequestField, of command: Request.Command) -> [String] {
@@ -79,7 +80,7 @@ struct RequestWriterTests {
 
   /// What a command cannot do without; a `cancel` names one thing alone.
   private static let needed: [Request.Command: RequestField] = [
-    .fetch: .url, .query: .url, .wait: .receipt,
+    .fetch: .url, .put: .url, .query: .url, .wait: .receipt,
   ]
 
   /// A line with some fields, and with those that the command needs.
@@ -135,6 +136,15 @@ struct RequestWriterTests {
 
   @Test func `a fetch of a URL alone is as short as can be`() {
     #expect(line(FetchRequest(url: "é\"")) == #"{"cmd":"fetch","url":"é\""}"#)
+  }
+
+  @Test func `a picture that comes as a descriptor is kept in memory alone, unless that is said`() {
+    #expect(request(#"{"cmd":"fetch","url":"fd:"}"#) == .fetch(FetchRequest(url: "fd:")))
+    #expect(FetchRequest(url: "fd:").store == .memory && FetchRequest(url: "fd:a").store == .all)
+    var kept = FetchRequest(url: "fd:")
+    kept.store = .all
+    #expect(line(kept) == #"{"cmd":"fetch","url":"fd:","store":"all"}"#)
+    #expect(request(line(kept)) == .fetch(kept))
   }
 
   @Test func `an id comes before the URL`() {

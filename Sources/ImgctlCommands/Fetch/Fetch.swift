@@ -6,7 +6,7 @@ import ImgdWire
 /// `imgctl fetch`: pictures as paths, files, bytes or pixels.
 struct Fetch: Verb {
   static let description = VerbDescription(
-    "fetch", "fetch pictures", operands: .any("URL", .url),
+    "fetch", "fetch pictures", operands: .any("URL", .picture),
     options: [OutputOptions.output, OutputOptions.form] + OutputOptions.files + [URLSource.input, OutputOptions.jobs]
       + OutputOptions.records + RequestOptions.all + [
         VerbOption(
@@ -20,7 +20,8 @@ struct Fetch: Verb {
       ],
     details: """
       Prints a line for each picture, in the order asked: the path of its file in the daemon's cache. A picture that is in no file has no line, and the exit code is 12. With -o: the path of the file that was written. A file that exists is not touched, and its picture is a failure. The ending of a file's name says in which format it is written, unless there is --format.
-      The URL - stands for the URLs on standard input, one on each line; they are fetched as they arrive. Behind a URL, after a blank, there may be the name of its file in the directory of -o.
+      A path, such as ./a.avif, stands for a file, which the daemon reads through imgctl; a pattern for the files that match it, and a directory for those in it.
+      The URL - stands for the URLs and paths on standard input, one on each line; they are fetched as they arrive. Behind a URL, after a blank, there may be the name of its file in the directory of -o.
       On a terminal the progress of slow downloads is shown; --quiet turns that off.
       """)
 
@@ -75,7 +76,7 @@ struct Fetch: Verb {
 /// `imgctl cat`: the bytes of pictures, one after the other.
 struct Cat: Verb {
   static let description = VerbDescription(
-    "cat", "write the bytes of pictures to standard output", operands: .any("URL", .url),
+    "cat", "write the bytes of pictures to standard output", operands: .any("URL", .picture),
     options: [URLSource.input, OutputOptions.files[0]] + RequestOptions.all,
     details: "The pictures come in the order asked. A terminal is refused, unless there is --force.")
 
@@ -101,29 +102,41 @@ struct Cat: Verb {
 /// `imgctl thumbnail`: small pictures that fit into a square.
 struct Thumbnail: Verb {
   static let description = VerbDescription(
-    "thumbnail", "make small pictures", operands: .some("URL", .url),
+    "thumbnail", "make small pictures", operands: .some("URL", .picture),
     options: [
       VerbOption("size", "s", .number("PIXELS", WireLimits.side), help: "the longer side; 256 unless given"),
+      VerbOption("freedesktop", help: "put thumbnails of files where the programs of a desktop look for them"),
       OutputFormat.option, OutputOptions.output,
     ] + OutputOptions.files + OutputOptions.records,
     details: """
       Prints the path of a file in the daemon's cache or, with -o, of the file that was written. A picture that is small enough is not enlarged. Of an animation it is the first frame.
+      A path stands for a file, and - for a list on standard input, as with fetch.
+      With --freedesktop the size is 128, 256, 512 or 1024, and a thumbnail that is up to date is not made again, unless there is --force.
       """)
 
   private let arguments: Arguments
   private let output: OutputOptions
+  private let side: Int
 
   init(_ arguments: Arguments) throws(UsageProblem) {
     self.arguments = arguments
     output = try OutputOptions(arguments)
+    side = arguments.number("size") ?? 256
+    guard arguments.has("freedesktop") else { return }
+    if arguments.has("format") { throw UsageProblem("--freedesktop makes PNGs: leave out --format") }
+    guard DesktopThumbnail.directories[side] != nil else {
+      throw UsageProblem("--size \(side) is no size of thumbnails of a desktop: write 128, 256, 512 or 1024")
+    }
   }
 
   func carryOut(in context: Context) throws(Failure) -> ExitCode {
-    var plan = try output.plan(count: URLSource.count(arguments), context.console)
-    let side = arguments.number("size") ?? 256
+    let isForDesktop = arguments.has("freedesktop")
+    let directory = isForDesktop ? try DesktopThumbnail.makeDirectory(side, context.environment) : nil
+    var plan = try output.plan(count: URLSource.count(arguments), thumbnails: directory, context.console)
     plan.fetch.form = PictureForm(
-      box: PictureForm.Box(width: side, height: side), formats: arguments.formats, frames: .first)
-    plan.namesFormats = !arguments.has("format")
+      box: PictureForm.Box(width: side, height: side), formats: isForDesktop ? [.png] : arguments.formats,
+      frames: .first)
+    plan.namesFormats = !arguments.has("format") && !isForDesktop
     return try FetchRun(plan, arguments, in: context).finish()
   }
 }
@@ -216,7 +229,7 @@ private struct Tally {
 /// `imgctl open`: a picture in a program that shows it.
 struct Open: Verb {
   static let description = VerbDescription(
-    "open", "show a picture in a program", operands: .one("URL", .url),
+    "open", "show a picture in a program", operands: .one("URL", .picture),
     options: [
       VerbOption(
         "with", nil, .text("PROGRAM"), help: "the program that shows it; default: $IMGD_VIEWER, or else xdg-open")

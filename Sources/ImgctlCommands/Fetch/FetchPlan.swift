@@ -1,4 +1,5 @@
 import ImgdConnection
+import ImgdSystem
 import ImgdWire
 
 /// What a fetching command asks of its run.
@@ -17,6 +18,8 @@ struct FetchPlan {
   var fetch = FetchRequest(url: "")
   /// Whether the name of a file says in which format its picture is wanted.
   var namesFormats = false
+  /// Whether the tiers that may keep a picture were named.
+  var namesStore = false
   var isOrdered = true
   /// How many pictures may be asked for at a time.
   var mostOpen = FetchPlan.usualJobs
@@ -43,6 +46,11 @@ struct FetchPlan {
     }
     var fetch = fetch
     fetch.url = order.subject
+    if order.file != nil {
+      fetch.url = FetchRequest.descriptorURL
+      // Only a picture on disk has a path.
+      if !namesStore, delivery.form != .path { fetch.store = .memory }
+    }
     fetch.delivery = delivery.form.delivery ?? .path
     fetch.progress = withEvents
     fetch.events = withEvents
@@ -58,11 +66,15 @@ struct FetchOrder {
   let subject: String
   /// The name of its file in a directory.
   let name: FileName
+  /// The picture itself, where it is a file of the user's: it goes with each attempt at the request.
+  var file: SharedDescriptor?
+  /// Where its thumbnail goes, among those of the desktop.
+  var thumbnail: DesktopThumbnail?
 }
 
 /// The name of a file in a directory.
 enum FileName {
-  /// From a URL, without extension.
+  /// From a URL or a path, without extension.
   case made(String)
   /// From a list; the picture's extension is added unless the name ends in one.
   case given(String)
@@ -88,5 +100,5 @@ struct FetchOutcome {
 /// A piece of output: a line, or the bytes of a picture.
 enum Record {
   case line([UInt8])
-  case picture(HeldPicture)
+  case picture(SharedDescriptor)
 }

@@ -84,6 +84,7 @@ final class FetchRun {
     do throws(SystemFailure) {
       switch try source.next(onArrival: { [run = Unowned(self)] in run.object.askForMore() }) {
       case .url(let url, let name): ask(url, name)
+      case .file(let path, let name): ask(path, name, isFile: plan.command == .fetch)
       case .refused(let sentence):
         unasked += 1
         complain(sentence, .badURL)
@@ -99,7 +100,7 @@ final class FetchRun {
     }
   }
 
-  private func ask(_ subject: String, _ given: String?) {
+  private func ask(_ subject: String, _ given: String?, isFile: Bool = false) {
     if case .file(let path) = plan.delivery.destination, asked > 0 { return breakOff(Destination.takesOne(path, nil)) }
     if let given, let problem = plan.delivery.problem(ofName: given) {
       unasked += 1
@@ -107,14 +108,30 @@ final class FetchRun {
     }
     var name = FileName.made("")
     if case .directory = plan.delivery.destination {
-      name = given.map { .given($0) } ?? .made(names.name(for: subject))
+      name = given.map { .given($0) } ?? .made(names.name(for: subject, isFile: isFile))
     }
-    let order = FetchOrder(number: asked, subject: subject, name: name)
+    var order = FetchOrder(number: asked, subject: subject, name: name)
     asked += 1
-    open[order.number] = order
     progress.ask(order)
+    if let problem = isFile ? openFile(of: &order) : plan.delivery.problemOfURL {
+      unasked += 1
+      return settle(order, plan.delivery.failure(order, nil, code: "not_readable", problem, .failed))
+    }
+    open[order.number] = order
     if let outcome = plan.delivery.outcomeBefore(order) { return settle(order, outcome) }
     send(order)
+  }
+
+  /// Opens the file that an order is about; returns why that is impossible.
+  private func openFile(of order: inout FetchOrder) -> String? {
+    do throws(SystemFailure) {
+      let file = try LocalFile.open(order.subject, context.console)
+      order.file = file
+      if case .thumbnails(let directory) = plan.delivery.destination {
+        order.thumbnail = try DesktopThumbnail(of: file, at: order.subject, in: directory)
+      }
+      return nil
+    } catch { return error.description }
   }
 
   private func send(_ order: FetchOrder) {
@@ -130,7 +147,7 @@ final class FetchRun {
       let message = "its request would be longer than \(limit) bytes"
       return settle(order, plan.delivery.failure(order, nil, code: "line_too_long", message, .badURL))
     }
-    link?.send(line)
+    link?.send(line, with: order.file)
     watchForSilence()
   }
 
@@ -160,7 +177,7 @@ final class FetchRun {
     askForMore()
   }
 
-  private func deliver(_ order: FetchOrder, _ answer: Answer, _ picture: HeldPicture?) -> FetchOutcome {
+  private func deliver(_ order: FetchOrder, _ answer: Answer, _ picture: SharedDescriptor?) -> FetchOutcome {
     guard plan.delivery.mayBlock(order, answer.reply) else { return plan.delivery.outcome(order, answer, picture) }
     // A pipe takes as long as its reader.
     var outcome = FetchOutcome()

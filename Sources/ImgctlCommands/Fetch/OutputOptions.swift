@@ -28,12 +28,14 @@ struct OutputOptions {
   let output: String?
   private let arguments: Arguments
   private let isForced: Bool
+  private let isForDesktop: Bool
   private let keepsFiles: Bool
   private let style: RecordStyle
 
   init(_ arguments: Arguments, of command: FetchPlan.Command = .fetch) throws(UsageProblem) {
     output = arguments.text("output")
-    form = arguments.text("as").flatMap(DeliveredForm.init) ?? (output == nil ? .path : .bytes)
+    isForDesktop = arguments.has("freedesktop")
+    form = arguments.text("as").flatMap(DeliveredForm.init) ?? (output == nil && !isForDesktop ? .path : .bytes)
     self.arguments = arguments
     isForced = arguments.has("force")
     keepsFiles = arguments.has("no-clobber")
@@ -45,6 +47,7 @@ struct OutputOptions {
 
   private func checkOutput() throws(UsageProblem) {
     if output != nil, !form.hasDescriptor { throw UsageProblem("--as \(form.rawValue) writes no file: leave out -o") }
+    if isForDesktop, output != nil { throw UsageProblem("--freedesktop says where the files go: leave out -o") }
     if isForced, keepsFiles { throw UsageProblem("--force and --no-clobber exclude each other") }
     if isForced, !form.hasDescriptor { throw UsageProblem("--force needs -o") }
     if keepsFiles, output == nil || output == "-" {
@@ -53,7 +56,7 @@ struct OutputOptions {
   }
 
   private func checkRecords() throws(UsageProblem) {
-    let isStream = form.hasDescriptor && (output ?? "-") == "-"
+    let isStream = form.hasDescriptor && (output ?? "-") == "-" && !isForDesktop
     for option in ["json", "list", "print0"] where isStream && arguments.has(option) {
       let place = output == nil ? "--as \(form.rawValue)" : "-o -"
       throw UsageProblem("--\(option) and \(place) both write to standard output: name a file for the picture")
@@ -64,10 +67,13 @@ struct OutputOptions {
     if form == .none, arguments.has("list") { throw UsageProblem("--list prints paths, and --as none asks for none") }
   }
 
-  /// The plan for a command that was given `count` URLs; nil where their number is not known.
-  func plan(_ command: FetchPlan.Command = .fetch, count: Int?, _ console: Console) throws(Failure) -> FetchPlan {
-    var destination = Destination.daemon
-    if form.hasDescriptor { destination = try Destination(output ?? "-", count: count) }
+  /// The plan for a command that was given `count` URLs; nil where their number is not known. `thumbnails` is the
+  /// directory of the desktop's, where they are asked for.
+  func plan(
+    _ command: FetchPlan.Command = .fetch, count: Int?, thumbnails: String? = nil, _ console: Console
+  ) throws(Failure) -> FetchPlan {
+    var destination = thumbnails.map { Destination.thumbnails($0) } ?? .daemon
+    if form.hasDescriptor, thumbnails == nil { destination = try Destination(output ?? "-", count: count) }
     if destination == .standardOutput, console.terminals.output, !isForced {
       throw Failure(
         .wrongUsage, "standard output is a terminal: name a file with -o, or write --force to send it the picture")
@@ -88,6 +94,8 @@ enum Destination: Equatable {
   case standardOutput
   case file(String)
   case directory(String)
+  /// A directory of thumbnails that all programs of the desktop share.
+  case thumbnails(String)
 
   /// Reads the value of `-o`, and makes the directory if the name ends with a slash; `count` is the number of URLs, if
   /// it is known.
@@ -108,7 +116,7 @@ enum Destination: Equatable {
   /// The file for one picture; nil if the pictures do not go into files.
   func path(name: FileName, pathExtension: String) -> String? {
     switch self {
-    case .daemon, .standardOutput: return nil
+    case .daemon, .standardOutput, .thumbnails: return nil
     case .file(let path): return path
     case .directory(let directory):
       let slash = directory.hasSuffix("/") ? "" : "/"

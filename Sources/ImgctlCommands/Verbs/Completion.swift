@@ -175,13 +175,19 @@ struct UnfinishedLine {
 
   /// Prints a line for each word that fits, or an empty one for the names of files; nothing where nothing is known.
   func offer(in context: Context) throws(Failure) -> ExitCode {
-    if case .word(.file, _) = place {
+    var mayBeFile = false
+    if case .word(.file, _) = place { mayBeFile = true }
+    if case .word(.picture, _) = place { mayBeFile = LocalFile.looksLikePath(word) }
+    if mayBeFile {
       try context.print("")
       return .done
     }
     // A word that a terminal would show as another one is not offered.
     let fitting = offers(in: context).filter { $0.word.hasPrefix(word) && printable($0.word) == $0.word }
     let lines = fitting.map { $0.help.isEmpty ? $0.word : $0.word + "\t" + printable($0.help) }
+    if case .word(.picture, _) = place, lines.isEmpty, !word.utf8.contains(UInt8(ascii: ":")) {
+      try context.print("")
+    }
     if !lines.isEmpty { try context.print(lines.joined(separator: "\n")) }
     return .done
   }
@@ -200,7 +206,7 @@ struct UnfinishedLine {
     case .choice(let choices): choices.map { ($0, "") }
     case .command: Verbs.all.map { ($0.description.name, $0.description.summary) }
     case .setting: (try? DaemonOffers(context).settings(word)) ?? []
-    case .url: (try? DaemonOffers(context).urls(word)) ?? []
+    case .url, .picture: (try? DaemonOffers(context).urls(word)) ?? []
     }
   }
 }

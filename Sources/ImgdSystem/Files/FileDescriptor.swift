@@ -24,6 +24,16 @@ import Glibc
     try self.init(returned: unsafe open(path, flags | O_CLOEXEC, 0o600), by: "open", path)
   }
 
+  /// Opens a file for reading its bytes by their places, without waiting for the other end of what is no file.
+  package init(reading path: String) throws(SystemFailure) {
+    try self.init(opening: path, O_RDONLY | O_NONBLOCK | O_NOCTTY)
+  }
+
+  /// Another descriptor of the same open file.
+  package init(duplicating number: CInt) throws(SystemFailure) {
+    try self.init(returned: linux_duplicate(number), by: "dup")
+  }
+
   deinit { if closesSlowly { SlowClosing.close(number) } else { Glibc.close(number) } }
 
   /// The same descriptor, to be closed by `SlowClosing`, so that nobody waits for that.
@@ -92,6 +102,27 @@ import Glibc
     return bytes
   }
 
+  /// A file in memory with these bytes.
+  package static func copy(of bytes: Span<UInt8>) throws(SystemFailure) -> FileDescriptor {
+    let copy = try FileDescriptor(returned: unsafe linux_memfd("imgd"), by: "memfd_create")
+    if let failure = unsafe bytes.withUnsafeBytes({ unsafe copy.write(all: $0, to: "a memfd") }) { throw failure }
+    return copy
+  }
+
+  /// A file in memory with what a descriptor yields up to its end; `EFBIG` if that is more than `limit` bytes.
+  package static func copy(
+    of number: CInt, atMost limit: Int, named subject: String
+  ) throws(SystemFailure) -> FileDescriptor {
+    let copy = try copy(of: [UInt8]().span)
+    var count = 0
+    while case let part = try part(1 << 16, from: number, of: subject), !part.isEmpty {
+      count += part.count
+      guard count <= limit else { throw SystemFailure("read", subject, errno: EFBIG) }
+      if let failure = unsafe part.withUnsafeBytes({ unsafe copy.write(all: $0, to: "a memfd") }) { throw failure }
+    }
+    return copy
+  }
+
   /// Everything after the file's offset, but at most `limit` bytes.
   package func rest(_ limit: Int, of subject: String) throws(SystemFailure) -> [UInt8] {
     var bytes: [UInt8] = []
@@ -145,6 +176,13 @@ import Glibc
       guard errno == EINTR else { throw SystemFailure("read") }
     }
   }
+}
+
+/// One descriptor with several owners, closed when the last of them is gone.
+package final class SharedDescriptor: Sendable {
+  package let descriptor: FileDescriptor
+
+  package init(_ descriptor: consuming FileDescriptor) { self.descriptor = descriptor }
 }
 
 /// The status of one file at one moment.

@@ -155,16 +155,13 @@ package struct ClientSocket: ~Copyable {
 
 /// Bytes on their way to a peer, and the descriptors that are attached to some of them. Writers append to `bytes`. A
 /// descriptor is attached to the byte that is appended next, and is sent in a `sendmsg` that begins with that byte
-/// and ends before the next byte with a descriptor.
+/// and ends before the next byte with a descriptor, or with the last byte that the descriptor is for.
 package struct Outbox: ~Copyable {
-  private final class AttachedDescriptor {
-    let descriptor: FileDescriptor
+  private struct AttachedDescriptor {
+    let shared: SharedDescriptor
     let position: Int
-
-    init(_ descriptor: consuming FileDescriptor, at position: Int) {
-      self.descriptor = descriptor
-      self.position = position
-    }
+    /// The position after the last byte that may be in its message.
+    let end: Int
   }
 
   /// A larger buffer is freed when it runs empty; until then up to this many sent bytes may stay before the rest.
@@ -189,11 +186,14 @@ package struct Outbox: ~Copyable {
   package func isBeyond(bytes limit: Int, descriptors most: Int) -> Bool { unsent > limit || descriptors >= most }
 
   /// Attaches `descriptor` to the byte that is appended next; a byte carries one at most.
-  package mutating func attach(_ descriptor: consuming FileDescriptor) {
+  package mutating func attach(_ descriptor: consuming FileDescriptor) { attach(SharedDescriptor(descriptor)) }
+
+  /// Attaches a descriptor that the caller keeps as well; with `count`, no more bytes go with it.
+  package mutating func attach(_ shared: SharedDescriptor, toNext count: Int? = nil) {
     let position = gone + bytes.count
     let last = attached.last?.position ?? -1
     precondition(last < position, "the next byte carries a descriptor already")
-    attached.append(AttachedDescriptor(descriptor, at: position))
+    attached.append(AttachedDescriptor(shared: shared, position: position, end: count.map { position + $0 } ?? .max))
   }
 
   /// The result of an attempt to send.
@@ -209,7 +209,7 @@ package struct Outbox: ~Copyable {
   package mutating func send(to socket: borrowing StreamSocket) -> Progress {
     while head < bytes.count {
       let next = nextAttached()
-      let sent = socket.send(bytes, in: head..<end(of: next), with: next?.descriptor.number)
+      let sent = socket.send(bytes, in: head..<end(of: next), with: next?.shared.descriptor.number)
       guard sent >= 0 else { return stop(errno) }
       if next != nil { _ = attached.popFirst() }
       head += sent
@@ -224,8 +224,8 @@ package struct Outbox: ~Copyable {
   }
 
   private func end(of current: AttachedDescriptor?) -> Int {
-    guard let next = attached[current == nil ? 0 : 1] else { return bytes.count }
-    return next.position - gone
+    let next = attached[current == nil ? 0 : 1]?.position ?? .max
+    return min(gone + bytes.count, next, current?.end ?? .max) - gone
   }
 
   private mutating func stop(_ reason: CInt) -> Progress {

@@ -10,7 +10,7 @@ struct CompletionTests {
 
   /// Beginnings of lines, and the lines that TAB makes of them.
   private static let lines = [
-    ("imgctl pu", "imgctl purge "),
+    ("imgctl pur", "imgctl purge "),
     ("imgctl purge --ti", "imgctl purge --tier"),
     ("imgctl fetch --cache rel", "imgctl fetch --cache reload "),
     ("imgctl fetch --cache=rel", "imgctl fetch --cache=reload "),
@@ -22,7 +22,7 @@ struct CompletionTests {
     ("imgctl fetch https://h/a --prio", "imgctl fetch https://h/a --priority"),
     ("imgctl fetch https://h/a --priority=hi", "imgctl fetch https://h/a --priority=high "),
     ("imgctl purge --tag fetch --ti", "imgctl purge --tag fetch --tier"),
-    ("imgctl -qv pu", "imgctl -qv purge "),
+    ("imgctl -qv pur", "imgctl -qv purge "),
     // Operands and values of which nothing is known, and what looks like an option and is none.
     ("imgctl fetch htt", "imgctl fetch htt"),
     ("imgctl fetch --tag pu", "imgctl fetch --tag pu"),

@@ -129,7 +129,7 @@ struct ImgctlTests {
   @Test func `a picture is written to standard output`() throws {
     let (code, output) = try shell("$imgctl fetch \(origin.url("/a.png")) -o - | sha1sum; ")
     #expect(code == 0)
-    try Self.save(Self.picture, to: directory.path + "/expected")
+    try write(Self.picture, to: directory.path + "/expected")
     #expect(output == (try shell("sha1sum < \(directory.path)/expected").output))
   }
 
@@ -141,14 +141,8 @@ struct ImgctlTests {
         + "code=$?; [ -p \(pipe) ] || echo replaced > \(pipe).note; wait; exit $code")
     #expect(code == 0)
     #expect(read(pipe + ".note") == nil)
-    try Self.save(Self.picture, to: directory.path + "/expected")
+    try write(Self.picture, to: directory.path + "/expected")
     #expect(output == (try shell("sha1sum < \(directory.path)/expected").output))
-  }
-
-  private static func save(_ bytes: [UInt8], to path: String) throws {
-    guard let file = fopen(path, "w") else { throw TestFailure("\(path): errno \(errno)") }
-    fwrite(bytes, 1, bytes.count, file)
-    fclose(file)
   }
 
   @Test func `the daemon's answers are printed as JSON`() throws {

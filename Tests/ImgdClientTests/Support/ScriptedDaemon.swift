@@ -12,6 +12,8 @@ final class ScriptedDaemon: Sendable {
   }
 
   let path: String
+  /// The sizes of the files that came with requests.
+  let handed = Shared<[Int]>([])
   private let directory = TemporaryDirectory()
   private let listener: CInt
   private let thread: ImgdSystem.Thread
@@ -20,6 +22,7 @@ final class ScriptedDaemon: Sendable {
   init(_ script: @escaping @Sendable (_ connection: Int, _ request: String) -> [Answer]) throws {
     path = directory.path + "/s"
     let listener = try UnixName.listening(at: path)
+    let handed = handed
     self.listener = listener
     thread = try ImgdSystem.Thread(name: "scripted daemon") {
       var count = 0
@@ -27,7 +30,7 @@ final class ScriptedDaemon: Sendable {
       while case let connection = accept(listener, nil, nil), connection >= 0 {
         count += 1
         let servant = try? ImgdSystem.Thread(name: "scripted daemon") { [count] in
-          Self.serve(connection) { script(count, $0) }
+          Self.serve(connection, handed) { script(count, $0) }
           close(connection)
         }
         servants += servant.map { [$0] } ?? []
@@ -43,11 +46,19 @@ final class ScriptedDaemon: Sendable {
     close(listener)
   }
 
-  private static func serve(_ connection: CInt, _ script: (String) -> [Answer]) {
+  private static func serve(
+    _ connection: CInt, _ handed: Shared<[Int]>, _ script: (String) -> [Answer]
+  ) {
     var waiting: [UInt8] = []
-    var room = [UInt8](repeating: 0, count: 65_536)
-    while case let count = recv(connection, &room, room.count, 0), count > 0 {
-      waiting += room[..<count]
+    var arrival = pollfd(fd: connection, events: Int16(POLLIN), revents: 0)
+    while poll(&arrival, 1, -1) > 0,
+      case let (bytes, numbers) = receiveWithDescriptors(from: connection, limit: 65_536), !bytes.isEmpty
+    {
+      waiting += bytes
+      for number in numbers {
+        let file = FileDescriptor(owning: number)
+        handed.with { $0.append((try? file.status("a file").size) ?? -1) }
+      }
       while let end = waiting.firstIndex(of: UInt8(ascii: "\n")) {
         let request = String(decoding: waiting[..<end], as: UTF8.self)
         waiting.removeFirst(end + 1)

@@ -44,10 +44,12 @@ package final class TemporaryDirectory: Sendable {
   }
 }
 
-package func write(_ text: String, to path: String) throws {
+package func write(_ text: String, to path: String) throws { try write(Array(text.utf8), to: path) }
+
+package func write(_ bytes: [UInt8], to path: String) throws {
   guard let file = fopen(path, "w") else { throw TestFailure("\(path): errno \(errno)") }
-  fputs(text, file)
-  fclose(file)
+  defer { fclose(file) }
+  guard fwrite(bytes, 1, bytes.count, file) == bytes.count else { throw TestFailure("\(path): errno \(errno)") }
 }
 
 package func read(_ path: String) -> String? {

@@ -23,7 +23,7 @@ from typing import Any, Callable, Dict, Optional, Sequence, Union
 
 from . import _socket
 from ._conversation import Call, Conversation
-from ._requests import KnownFetch, Request
+from ._requests import Asked
 from .errors import ConnectionFailed, ConnectionLost
 
 #: So long, in seconds, a thread waits in the call that receives, where it hears nothing but the end
@@ -83,7 +83,7 @@ class Connection:
         """Whether no request can be sent any more."""
         return self._conversation.failure is not None
 
-    def begin(self, request: Union[Request, KnownFetch]) -> Call:
+    def begin(self, request: Asked) -> Call:
         """Sends a request, or as much of it as there is room for; `wait` sends the rest."""
         with self._lock:
             call = self._conversation.begin(request)
@@ -178,7 +178,7 @@ class Connection:
         try:
             if (
                 self._quiet
-                or self._conversation.unsent
+                or self._conversation.outbox.unsent
                 or (timeout is not None and timeout < PATIENCE)
             ):
                 self._poll_sockets(lock, timeout)
@@ -195,7 +195,7 @@ class Connection:
 
     def _poll_sockets(self, lock: threading.Lock, timeout: Optional[float]) -> None:
         """Waits until there is something to read, or room for what is left to be written."""
-        unsent = bool(self._conversation.unsent)
+        unsent = bool(self._conversation.outbox.unsent)
         self._poll.modify(self._socket, select.POLLIN | (select.POLLOUT if unsent else 0))
         try:
             lock.release()
@@ -260,7 +260,7 @@ class Connection:
 
     def _flush(self) -> None:
         self._write()
-        if self._conversation.unsent and self._reading:
+        if self._conversation.outbox.unsent and self._reading:
             try:
                 self._ringer.send(b"!")
             except OSError:
@@ -269,10 +269,9 @@ class Connection:
 
     def _write(self) -> None:
         """Writes what there is room for."""
-        unsent = self._conversation.unsent
+        outbox = self._conversation.outbox
         try:
-            while unsent:
-                del unsent[: self._socket.send(unsent, _socket.TO_SEND)]
+            outbox.write(self._socket)
         except BaseException as error:
             number = error.errno if isinstance(error, OSError) else None
             if number is None:
@@ -281,7 +280,7 @@ class Connection:
                 raise
             if number != errno.EAGAIN:
                 # A daemon that hangs up may have said why: that is still to be read.
-                unsent.clear()
+                outbox.clear()
 
     def _close_sockets(self) -> None:
         self._socket.close()

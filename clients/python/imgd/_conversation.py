@@ -1,6 +1,6 @@
 """The protocol without any input or output: bytes and descriptors in, answers out.
 
-Both clients use it. One sends `unsent` and calls `receive` from whichever thread waits, the other
+Both clients use it. One writes the `outbox` and calls `receive` from whichever thread waits, the other
 from an event loop.
 
 A descriptor arrives with the first byte of its line, but one read may also return the end of
@@ -10,13 +10,14 @@ earlier lines. Only the order is certain: the n-th descriptor belongs to the n-t
 from __future__ import annotations
 
 import json
-import os
 import re
 import uuid
 from collections import deque
 from typing import Any, Callable, Deque, Dict, List, NamedTuple, Optional, Sequence, Union
 
-from ._requests import KnownFetch, Request, encode
+from ._descriptor import Descriptor
+from ._requests import Asked, Handed, KnownFetch, Request, encode
+from ._socket import Outbox
 from .errors import ConnectionFailed, ConnectionLost, Error, no_answer, no_descriptor, request_error
 
 #: No answer comes near it: a page of entries has 256 KiB. What sends more is not imgd.
@@ -33,34 +34,6 @@ _quoted: Callable[[str], str] = getattr(json.encoder, "encode_basestring")
 
 #: A line without its end, as it came.
 Line = Union[bytes, bytearray]
-
-
-class Descriptor:
-    """A file descriptor that is closed with the object at the latest; -1 is none."""
-
-    __slots__ = ("_number",)
-
-    def __init__(self, number: int) -> None:
-        self._number = number
-
-    def fileno(self) -> int:
-        """The number, -1 if it is closed."""
-        return self._number
-
-    def close(self) -> None:
-        """Closes it; a second time nothing happens."""
-        number, self._number = self._number, -1
-        if number >= 0:
-            os.close(number)
-
-    def __enter__(self) -> Descriptor:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def __del__(self) -> None:
-        self.close()
 
 
 class Progress(NamedTuple):
@@ -183,7 +156,7 @@ class Conversation:
     def __init__(self, path: str) -> None:
         self._path = path
         #: What is to be written to the socket next.
-        self.unsent = bytearray()
+        self.outbox = Outbox()
         #: Events that belong to no request: those of a subscription.
         self.events: Deque[Dict[str, Any]] = deque()
         #: Why it is over, if it is.
@@ -198,8 +171,11 @@ class Conversation:
         self._partial = bytearray()
         self._descriptors: Deque[Descriptor] = deque()
 
-    def begin(self, request: Union[Request, KnownFetch]) -> Call:
+    def begin(self, request: Asked) -> Call:
         """Queues a request; a fetch has a receipt in any case, by which it can be cancelled."""
+        file = None
+        if isinstance(request, Handed):
+            request, file = request
         self._last_identifier = identifier = self._last_identifier + 1
         if isinstance(request, KnownFetch):
             url, options = request
@@ -218,7 +194,9 @@ class Conversation:
             call.end(None, self.failure)
         else:
             self._calls[identifier] = call
-            self.unsent += line
+            if file is not None:
+                self.outbox.attach(file, len(line))
+            self.outbox.unsent += line
         return call
 
     @property
@@ -266,7 +244,7 @@ class Conversation:
             return
         self.failure = failure
         # In a forked process the old one may be in use for ever, by a thread that is not there.
-        self.unsent = bytearray()
+        self.outbox = Outbox()
         self._drop()
         calls: List[Call] = list(self._calls.values())
         self._calls.clear()

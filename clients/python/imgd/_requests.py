@@ -5,7 +5,9 @@ from __future__ import annotations
 import functools
 import json
 import uuid
-from typing import Any, Dict, Literal, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, List, Literal, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+
+from ._descriptor import Descriptor
 
 Request = Dict[str, Any]
 Receipt = Union[str, uuid.UUID]
@@ -39,6 +41,16 @@ class KnownFetch(NamedTuple):
     url: str
     #: All other fields as the line has them.
     options: str
+
+
+class Handed(NamedTuple):
+    """A request, and the file that goes with it as often as it is sent."""
+
+    request: Union[Request, KnownFetch]
+    file: Descriptor
+
+
+Asked = Union[Request, KnownFetch, Handed]
 
 
 #: A value as a line has it. Made once: `json.dumps` makes an encoder for each call.
@@ -167,7 +179,7 @@ def _fields(
             "layout": layout,
             "priority": priority,
             "share": share,
-            "tags": [tags] if isinstance(tags, str) else list(tags) if tags is not None else None,
+            "tags": _tags(tags),
             "headers": dict(headers) if headers is not None else None,
             "identifier": identifier,
             "ttl": ttl,
@@ -181,6 +193,10 @@ def _fields(
     )
 
 
+def _tags(tags: Union[None, str, Sequence[str]]) -> Optional[List[str]]:
+    return [tags] if isinstance(tags, str) else list(tags) if tags is not None else None
+
+
 def _text(headers: Optional[Mapping[str, str]], *options: Any) -> str:
     return encode(_fields(headers, *options))[1:-1]
 
@@ -188,6 +204,31 @@ def _text(headers: Optional[Mapping[str, str]], *options: Any) -> str:
 @functools.lru_cache(maxsize=64, typed=True)
 def _remembered_text(_: str, *options: Any) -> str:
     return _text(None, *options)
+
+
+def with_file(request: Union[Request, KnownFetch], file: Optional[Descriptor]) -> Asked:
+    """A `fetch` with the file that it is about, if it is about one."""
+    if file is None:
+        return request
+    # Only a picture on disk has a path.
+    if isinstance(request, KnownFetch):
+        if _plain["path"] in request.options:
+            request = request._replace(options=request.options + ',"store":"all"')
+    elif request["deliver"] == "path":
+        request = {**request, "store": "all"}
+    return Handed(request, file)
+
+
+def put(
+    url: str,
+    file: Descriptor,
+    ttl: Optional[int],
+    tags: Union[None, str, Sequence[str]],
+    for_all: bool,
+) -> Handed:
+    """A `put`."""
+    fields = {"cmd": "put", "url": _url(url), "ttl": ttl, "tags": _tags(tags)}
+    return Handed(_present({**fields, "for": "all" if for_all else None}), file)
 
 
 def wait(receipt: Receipt, deliver: Optional[Deliver]) -> Request:
@@ -267,8 +308,10 @@ def subscribe(topics: Sequence[Topic]) -> Request:
     return {"cmd": "subscribe", "events": list(topics)}
 
 
-def url_of(request: Union[Request, KnownFetch]) -> Optional[str]:
+def url_of(request: Asked) -> Optional[str]:
     """What it is about, if that is one picture."""
+    if isinstance(request, Handed):
+        request = request.request
     return request.url if isinstance(request, KnownFetch) else request.get("url")
 
 

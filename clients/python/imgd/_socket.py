@@ -9,7 +9,8 @@ import os
 import socket
 import stat
 import struct
-from typing import Mapping, Optional, Sequence, Tuple, Union
+from collections import deque
+from typing import Deque, Mapping, Optional, Protocol, Sequence, Tuple, Union
 
 from .errors import ConnectionFailed
 
@@ -95,6 +96,60 @@ def _timeval(seconds: float) -> bytes:
 def bound_receiving(connection: socket.socket, seconds: float) -> None:
     """Makes a read return without anything after this time, without a call for each read."""
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _timeval(seconds))
+
+
+class _Descriptor(Protocol):
+    def fileno(self) -> int: ...
+
+
+class Outbox:
+    """Lines that wait to be written, and the files that go with some of them.
+
+    A message ends with the line that its file belongs to: so the daemon knows which one that is.
+    """
+
+    __slots__ = ("unsent", "_files", "_gone")
+
+    def __init__(self) -> None:
+        self.unsent = bytearray()
+        #: Where the line of each file begins and ends, counted from when there were none.
+        self._files: Deque[Tuple[int, int, _Descriptor]] = deque()
+        self._gone = 0
+
+    def attach(self, file: _Descriptor, size: int) -> None:
+        """Has a file go with the bytes that are added next."""
+        if not self._files:
+            self._gone = 0
+        start = self._gone + len(self.unsent)
+        self._files.append((start, start + size, file))
+
+    def clear(self) -> None:
+        """Drops all that waits."""
+        self.unsent.clear()
+        self._files.clear()
+
+    def write(self, connection: socket.socket) -> None:
+        """Writes all; raises BlockingIOError when there is no more room."""
+        unsent = self.unsent
+        while unsent:
+            if self._files:
+                count = self._write_to_file(connection)
+            else:
+                count = connection.send(unsent, TO_SEND)
+            del unsent[:count]
+
+    def _write_to_file(self, connection: socket.socket) -> int:
+        """Writes what comes before the next file, or the file with its line."""
+        start, end, file = self._files[0]
+        if start > self._gone:
+            count = connection.send(bytes(self.unsent[: start - self._gone]), TO_SEND)
+        else:
+            rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [file.fileno()]))
+            line = bytes(self.unsent[: end - self._gone])
+            count = connection.sendmsg([line], [rights], TO_SEND)
+            self._files.popleft()
+        self._gone += count
+        return count
 
 
 def receive(

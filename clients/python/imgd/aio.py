@@ -30,20 +30,20 @@ from typing import (
 
 from . import _requests, _socket
 from ._conversation import Answer, Call, Conversation, Progress, without_frame
+from ._files import File, name, opened, separated
 from ._requests import (
     Area,
+    Asked,
     Cache,
     Crop,
     Deliver,
     Fit,
     Formats,
     Frames,
-    KnownFetch,
     Layout,
     Priority,
     PurgedTier,
     Receipt,
-    Request,
     Size,
     Tier,
     Topic,
@@ -92,7 +92,7 @@ class _Connection:
     def is_over(self) -> bool:
         return self.conversation.failure is not None
 
-    def begin(self, request: Union[Request, KnownFetch]) -> Call:
+    def begin(self, request: Asked) -> Call:
         call = self.conversation.begin(request)
         if self.conversation.count == 1:
             self._flush()
@@ -142,10 +142,9 @@ class _Connection:
         self._will_flush = False
         if self.is_over:
             return
-        unsent = self.conversation.unsent
+        outbox = self.conversation.outbox
         try:
-            while unsent:
-                del unsent[: self._socket.send(unsent, _socket.TO_SEND)]
+            outbox.write(self._socket)
         except BlockingIOError:
             if not self._writes:
                 self._writes = True
@@ -153,7 +152,7 @@ class _Connection:
             return
         except OSError:
             # A daemon that hangs up may have said why: that is still to be read.
-            unsent.clear()
+            outbox.clear()
         self._stop_writing()
 
     def _stop_writing(self) -> None:
@@ -213,7 +212,7 @@ class Client:
 
     async def fetch(
         self,
-        url: str,
+        url: Union[str, File],
         *,
         deliver: Deliver = "path",
         cache: Optional[Cache] = None,
@@ -244,8 +243,9 @@ class Client:
         `progress` is an ordinary function, called from the event loop. If it raises, the fetch is
         cancelled, and raises the same.
         """
+        subject, file = (url, None) if isinstance(url, str) else separated(url)
         request = _requests.fetch(
-            url,
+            subject,
             deliver,
             cache,
             resize,
@@ -271,11 +271,11 @@ class Client:
             progress is not None,
         )
         limit = None if timeout is None else timeout + GRACE
-        return delivered(await self._answer(request, limit, progress))
+        return delivered(await self._answer(_requests.with_file(request, file), limit, progress))
 
     async def fetch_many(
         self,
-        urls: Iterable[str],
+        urls: Iterable[Union[str, File]],
         *,
         at_once: int = 16,
         ordered: bool = True,
@@ -283,7 +283,7 @@ class Client:
     ) -> AsyncIterator[Outcome]:
         """Fetches many pictures, `at_once` of them at a time, with the options of `fetch`.
 
-        Yields an Outcome for each URL, in their order or (`ordered=False`) as they come. Leave the
+        Yields an Outcome for each URL or file, in their order or (`ordered=False`) as they come. Leave the
         loop early only with `contextlib.aclosing`, which cancels the rest at once.
         """
         if not 1 <= at_once <= 1000:
@@ -309,11 +309,11 @@ class Client:
                 if isinstance(result, Outcome) and result.picture is not None:
                     result.picture.close()
 
-    async def _outcome(self, url: str, options: Dict[str, Any]) -> Outcome:
+    async def _outcome(self, url: Union[str, File], options: Dict[str, Any]) -> Outcome:
         try:
-            return Outcome(url, await self.fetch(url, **options), None)
+            return Outcome(name(url), await self.fetch(url, **options), None)
         except FetchError as error:
-            return Outcome(url, None, error)
+            return Outcome(name(url), None, error)
 
     async def start(self, url: str, **options: Any) -> str:
         """Begins a fetch with the options of `fetch` that nobody waits for; returns its receipt.
@@ -353,6 +353,18 @@ class Client:
         return str(answer["state"]) if receipt is not None else int(answer["cancelled"])
 
     # --- The cache ---
+
+    async def put(
+        self,
+        url: str,
+        file: File,
+        *,
+        ttl: Optional[int] = None,
+        tags: Union[None, str, Sequence[str]] = None,
+        for_all: bool = False,
+    ) -> Dict[str, Any]:
+        """Keeps a picture that the program has under a URL, as `imgd.Client.put` does."""
+        return await self._ask(_requests.put(url, opened(file), ttl, tags, for_all))
 
     async def purge(
         self,
@@ -500,12 +512,12 @@ class Client:
         self._connection = connection
         return connection
 
-    async def _ask(self, request: Union[Request, KnownFetch]) -> Dict[str, Any]:
+    async def _ask(self, request: Asked) -> Dict[str, Any]:
         return without_frame((await self._answer(request, self._timeout)).fields)
 
     async def _answer(
         self,
-        request: Union[Request, KnownFetch],
+        request: Asked,
         limit: Optional[float],
         on_progress: Optional[OnProgress] = None,
     ) -> Answer:
@@ -520,7 +532,7 @@ class Client:
             raise no_answer(_requests.url_of(request)) from None
 
     async def _answer_in_time(
-        self, request: Union[Request, KnownFetch], on_progress: Optional[OnProgress]
+        self, request: Asked, on_progress: Optional[OnProgress]
     ) -> Answer:
         try:
             return await self._attempt(request, on_progress)
@@ -528,7 +540,7 @@ class Client:
             return await self._attempt(request, on_progress)
 
     async def _attempt(
-        self, request: Union[Request, KnownFetch], on_progress: Optional[OnProgress]
+        self, request: Asked, on_progress: Optional[OnProgress]
     ) -> Answer:
         connection = await self._connected()
         call = connection.begin(request)

@@ -26,20 +26,20 @@ from typing import (
 from . import _requests
 from ._connection import Connection
 from ._conversation import Answer, Call, Progress, without_frame
+from ._files import File, name, opened, separated
 from ._requests import (
     Area,
+    Asked,
     Cache,
     Crop,
     Deliver,
     Fit,
     Formats,
     Frames,
-    KnownFetch,
     Layout,
     Priority,
     PurgedTier,
     Receipt,
-    Request,
     Size,
     Tier,
     Topic,
@@ -57,6 +57,7 @@ GRACE = 2.0
 class Outcome(NamedTuple):
     """How one fetch of many has ended: with a picture or with an error."""
 
+    #: For a file its path.
     url: str
     picture: Optional[Picture]
     error: Optional[FetchError]
@@ -97,7 +98,7 @@ class Client:
 
     def fetch(
         self,
-        url: str,
+        url: Union[str, File],
         *,
         deliver: Deliver = "path",
         cache: Optional[Cache] = None,
@@ -125,6 +126,9 @@ class Client:
     ) -> Picture:
         """Fetches a picture, and waits for it.
 
+        In place of a URL it may be one that the program has: a path (`pathlib.Path`), an open file, or
+        bytes. The daemon keeps it in memory alone, unless it is to have a path.
+
         `deliver` is `path` (a file in the cache), `bytes` or `pixels` (in memory, by a descriptor)
         or `none`; `resize` is a width, or `(width, height)`, of which one may be None. All else is as in
         docs/protocol.md. `progress` is called in this thread. A KeyboardInterrupt, an error in
@@ -132,8 +136,9 @@ class Client:
 
         Raises FetchError, one of its subclasses, or ConnectionFailed.
         """
+        subject, file = (url, None) if isinstance(url, str) else separated(url)
         request = _requests.fetch(
-            url,
+            subject,
             deliver,
             cache,
             resize,
@@ -159,11 +164,11 @@ class Client:
             progress is not None,
         )
         limit = None if timeout is None else timeout + GRACE
-        return delivered(self._answer(request, limit, progress))
+        return delivered(self._answer(_requests.with_file(request, file), limit, progress))
 
     def fetch_many(
         self,
-        urls: Iterable[str],
+        urls: Iterable[Union[str, File]],
         *,
         at_once: int = 16,
         ordered: bool = True,
@@ -172,7 +177,7 @@ class Client:
     ) -> Iterator[Outcome]:
         """Fetches many pictures, `at_once` of them at a time, with the options of `fetch`.
 
-        Yields an Outcome for each URL, in their order or (`ordered=False`) as they come. `urls` may
+        Yields an Outcome for each URL or file, in their order or (`ordered=False`) as they come. `urls` may
         be endless: no more is taken of it than is needed. Leaving the loop cancels the rest.
         """
         if not 1 <= at_once <= 1000:
@@ -181,7 +186,7 @@ class Client:
 
     def _fetch_many(
         self,
-        urls: Iterator[str],
+        urls: Iterator[Union[str, File]],
         at_once: int,
         ordered: bool,
         progress: Optional[OnProgress],
@@ -193,8 +198,10 @@ class Client:
         try:
             while True:
                 for url in itertools.islice(urls, at_once - len(waiting)):
-                    request = _requests.fetch(url, progress=progress is not None, **options)
-                    waiting.append(_Inquiry(self, request, limit, progress))
+                    subject, file = separated(url)
+                    fetch = _requests.fetch(subject, progress=progress is not None, **options)
+                    request = _requests.with_file(fetch, file)
+                    waiting.append(_Inquiry(self, name(url), request, limit, progress))
                 if not waiting:
                     return
                 ended = self._first_ended(waiting, ordered)
@@ -243,6 +250,22 @@ class Client:
         return str(answer["state"]) if receipt is not None else int(answer["cancelled"])
 
     # --- The cache ---
+
+    def put(
+        self,
+        url: str,
+        file: File,
+        *,
+        ttl: Optional[int] = None,
+        tags: Union[None, str, Sequence[str]] = None,
+        for_all: bool = False,
+    ) -> Dict[str, Any]:
+        """Keeps a picture that the program has under a URL, where `fetch` finds it.
+
+        `ttl` is for how many seconds it is fresh; `for_all` shows it to every user, where the daemon's
+        configuration lets this one do that.
+        """
+        return self._ask(_requests.put(url, opened(file), ttl, tags, for_all))
 
     def purge(
         self,
@@ -372,12 +395,12 @@ class Client:
         self._lock = threading.Lock()
         self._connection = None
 
-    def _ask(self, request: Union[Request, KnownFetch]) -> Dict[str, Any]:
+    def _ask(self, request: Asked) -> Dict[str, Any]:
         return without_frame(self._answer(request, self._timeout).fields)
 
     def _answer(
         self,
-        request: Union[Request, KnownFetch],
+        request: Asked,
         limit: Optional[float],
         on_progress: Optional[OnProgress] = None,
     ) -> Answer:
@@ -390,7 +413,7 @@ class Client:
 
     def _attempt(
         self,
-        request: Union[Request, KnownFetch],
+        request: Asked,
         deadline: Optional[float],
         on_progress: Optional[OnProgress],
     ) -> Answer:
@@ -434,10 +457,12 @@ class _Inquiry:
     def __init__(
         self,
         client: Client,
-        request: Union[Request, KnownFetch],
+        subject: str,
+        request: Asked,
         limit: Optional[float],
         on_progress: Optional[OnProgress] = None,
     ) -> None:
+        self.subject = subject
         self.request = request
         self.deadline = None if limit is None else time.monotonic() + limit
         self._client = client
@@ -477,11 +502,10 @@ def _wait_for_news(inquiries: Sequence[_Inquiry]) -> None:
 
 
 def _outcome(ended: _Inquiry) -> Outcome:
-    url = ended.call.request["url"]
     try:
-        return Outcome(url, delivered(ended.call.take_answer()), None)
+        return Outcome(ended.subject, delivered(ended.call.take_answer()), None)
     except FetchError as error:
-        return Outcome(url, None, error)
+        return Outcome(ended.subject, None, error)
     finally:
         ended.abandon()
 

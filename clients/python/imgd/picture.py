@@ -8,7 +8,9 @@ import io
 import os
 from typing import Any, BinaryIO, Dict, Optional, Tuple, Type, TypeVar, Union
 
-from ._conversation import Answer, Descriptor
+from ._conversation import Answer
+from ._descriptor import Descriptor
+from ._files import opened
 from ._memory import contents
 from .errors import Error, PictureGone, no_descriptor
 
@@ -98,8 +100,8 @@ class Picture:
     `close()`, the end of a `with` block, or the end of the object lets go of it; views that were
     taken stay valid.
 
-    `open(picture)` and all else that takes the path of a file take a picture that has one;
-    `bytes(picture)` and `picture.open()` work with every picture that was delivered.
+    `open(picture)`, `PIL.Image.open(picture)` and all else that takes the path of a file or a file
+    to read take every picture that was delivered; so does `bytes(picture)`.
     """
 
     def __init__(self, answer: Union[Answer, Dict[str, Any]]) -> None:
@@ -108,6 +110,8 @@ class Picture:
         # What was delivered, once it is in memory.
         self._content: Union[None, builtins.bytes, builtins.memoryview] = None
         self._descriptor: Optional[Descriptor] = None
+        # What `read` reads.
+        self._file: Optional[BinaryIO] = None
         if self._answer.descriptor is not None:
             with self._answer.descriptor as descriptor:
                 self._content = contents(descriptor.fileno())
@@ -229,10 +233,21 @@ class Picture:
         """A file in memory with a copy of what was delivered, for `PIL.Image.open` and the like."""
         return io.BytesIO(self.bytes())
 
+    def read(self, size: int = -1, /) -> builtins.bytes:
+        """What was delivered, from where the last call ended."""
+        return self._reader().read(size)
+
+    def seek(self, offset: int, whence: int = 0, /) -> int:
+        """Has `read` go on elsewhere, as that of a file does."""
+        return self._reader().seek(offset, whence)
+
+    def tell(self) -> int:
+        """Where `read` goes on."""
+        return self._reader().tell()
+
     def __fspath__(self) -> str:
-        if self.path is None:
-            raise PictureGone(f"{self._why_no_file()}. Use picture.open()")
-        return self.path
+        # In memory it has a name that leads there in this process alone, as long as the picture is open.
+        return self.path or f"/proc/self/fd/{self.fileno()}"
 
     def pixels(self) -> Pixels:
         """The pixels, not copied, of a picture that was fetched with `deliver="pixels"`."""
@@ -263,10 +278,17 @@ class Picture:
     def close(self) -> None:
         """Lets go of what was delivered; views that were taken stay valid."""
         self._closed = True
+        self._file = None
         if self._descriptor is not None:
             self._descriptor.close()
         # It ends with the last view of it.
         self._content = None
+
+    def _reader(self) -> BinaryIO:
+        self._check_is_open()
+        if self._file is None:
+            self._file = self.open()
+        return self._file
 
     def _loaded(self) -> Union[builtins.bytes, builtins.memoryview]:
         self._check_is_open()
@@ -284,12 +306,7 @@ class Picture:
         return f"{self.url} has no file: {note}"
 
     def _copied(self) -> Descriptor:
-        try:
-            descriptor = Descriptor(os.memfd_create("imgd", os.MFD_CLOEXEC))
-        except OSError as error:
-            raise no_descriptor() if error.errno == errno.EMFILE else error
-        with builtins.open(descriptor.fileno(), "wb", closefd=False) as file:
-            file.write(self.memoryview())
+        descriptor = opened(self.memoryview())
         os.lseek(descriptor.fileno(), 0, os.SEEK_SET)
         return descriptor
 

@@ -216,7 +216,7 @@ class AsyncTests(StageTest):
             # They send in their order, each as soon as it begins.
             await asyncio.sleep(0)
             assert client._connection is not None
-            self.assertGreater(len(client._connection.conversation.unsent), 60_000)
+            self.assertGreater(len(client._connection.conversation.outbox.unsent), 60_000)
             self.daemon.send(signal.SIGCONT)
             await tasks[-1]
             self.origin.release(self.path("held.png"))

@@ -220,7 +220,7 @@ class SharingTests(StageTest):
             while not connection._quiet:
                 pass
             self.daemon.send(signal.SIGSTOP)
-            while not connection._conversation.unsent:
+            while not connection._conversation.outbox.unsent:
                 connection.begin({**held, "tags": ["t"], "headers": {"DNT": "y" * 60_000}})
             connection.begin(last)
             self.daemon.send(signal.SIGCONT)

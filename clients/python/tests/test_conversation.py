@@ -44,7 +44,7 @@ class ConversationTests(unittest.TestCase):
 
     def test_requests(self) -> None:
         self.begin(2, url="http://ä/\u2028")
-        lines = bytes(self.conversation.unsent).split(b"\n")
+        lines = bytes(self.conversation.outbox.unsent).split(b"\n")
         self.assertEqual([json.loads(text)["id"] for text in lines[:2]], [1, 2])
         self.assertEqual(json.loads(lines[0])["url"], "http://ä/\u2028")
         receipts = {json.loads(text)["receipt"] for text in lines[:2]}
@@ -53,8 +53,8 @@ class ConversationTests(unittest.TestCase):
 
     def sent(self) -> bytes:
         """What has been queued since the last time."""
-        text = bytes(self.conversation.unsent)
-        self.conversation.unsent.clear()
+        text = bytes(self.conversation.outbox.unsent)
+        self.conversation.outbox.unsent.clear()
         return text
 
     def test_a_known_fetch_is_written_as_any_other(self) -> None:
@@ -83,7 +83,7 @@ class ConversationTests(unittest.TestCase):
         for conversation in (self.conversation, Conversation("/the/socket")):
             conversation.begin(_requests.fetch("http://a/"))
             conversation.begin({"cmd": "fetch", "url": "http://a/"})
-            for text in bytes(conversation.unsent).splitlines():
+            for text in bytes(conversation.outbox.unsent).splitlines():
                 receipts.append(json.loads(text)["receipt"])
         self.assertEqual([str(uuid.UUID(receipt)) for receipt in receipts], receipts)
         self.assertEqual({uuid.UUID(receipt).version for receipt in receipts}, {4})
@@ -126,7 +126,7 @@ class ConversationTests(unittest.TestCase):
         for value in ("\ud800", float("nan")):
             with self.assertRaises(ValueError):
                 self.begin(url=value)
-        self.assertEqual(self.conversation.unsent, b"")
+        self.assertEqual(self.conversation.outbox.unsent, b"")
 
     def test_every_cut(self) -> None:
         stream = (
@@ -166,17 +166,17 @@ class ConversationTests(unittest.TestCase):
 
     def test_a_call_that_was_given_up(self) -> None:
         given_up, kept = self.begin(2)
-        self.conversation.unsent.clear()
+        self.conversation.outbox.unsent.clear()
         self.conversation.abandon(given_up)
-        cancel = json.loads(self.conversation.unsent)
+        cancel = json.loads(self.conversation.outbox.unsent)
         self.assertEqual((cancel["cmd"], cancel["receipt"]), ("cancel", given_up.request["receipt"]))
         both = line(id=1, ok=True, fds=[{}]) + line(id=2, ok=True, fds=[{}])
         self.conversation.receive(both, [descriptor("not wanted"), descriptor("wanted")])
         self.assertIsNone(given_up.answer)
         self.assertEqual(os.pread(kept.answer.descriptor.fileno(), 9, 0), b"wanted")
-        self.conversation.unsent.clear()
+        self.conversation.outbox.unsent.clear()
         self.conversation.abandon(kept)
-        self.assertEqual(self.conversation.unsent, b"", "it has ended: there is nothing to cancel")
+        self.assertEqual(self.conversation.outbox.unsent, b"", "it has ended: there is nothing to cancel")
 
     def test_answers_to_nobody(self) -> None:
         call = self.begin()
@@ -251,15 +251,15 @@ class ConversationTests(unittest.TestCase):
         self.assertIsNone(calls[0].failure)
         self.assertIsInstance(calls[1].failure, ConnectionLost)
         self.assertIsInstance(self.begin().failure, ConnectionLost)
-        self.assertEqual(self.conversation.unsent, b"")
+        self.assertEqual(self.conversation.outbox.unsent, b"")
 
     def test_the_end_while_another_thread_writes(self) -> None:
         call = self.begin()
         # In a forked process that thread is never done.
-        with memoryview(self.conversation.unsent):
+        with memoryview(self.conversation.outbox.unsent):
             self.conversation.fail(ConnectionLost("forked"))
         self.assertTrue(call.ended)
-        self.assertEqual(self.conversation.unsent, b"")
+        self.assertEqual(self.conversation.outbox.unsent, b"")
 
     def test_a_word_about_the_connection(self) -> None:
         call = self.begin()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import importlib
 import os
 import pickle
 import resource
@@ -53,10 +54,32 @@ class NaturalTests(StageTest):
         self.addCleanup(os.unlink, copy)
         self.assertEqual(os.path.getsize(copy), len(png()))
 
-    def test_a_picture_without_a_file_says_what_to_do(self) -> None:
+    def test_a_picture_in_memory_has_a_path_in_this_process(self) -> None:
         picture = self.client.fetch(self.serve(), deliver="bytes")
-        with self.assertRaisesRegex(imgd.PictureGone, r"has no file: .+ Use picture\.open\(\)"):
+        for _ in range(2):
+            with open(picture, "rb") as file:
+                self.assertEqual(file.read(), png())
+        picture.close()
+        with self.assertRaisesRegex(ValueError, "is closed"):
             os.fspath(picture)
+
+    def test_a_picture_that_did_not_come_says_what_to_do(self) -> None:
+        picture = self.client.fetch(self.serve(), deliver="none")
+        with self.assertRaisesRegex(imgd.PictureGone, r'has no file: .+ Fetch it with deliver="bytes"'):
+            os.fspath(picture)
+
+    def test_a_picture_is_read_as_a_file(self) -> None:
+        url = self.serve()
+        image = importlib.import_module("PIL.Image")
+        for deliver in ("path", "bytes"):
+            fetch: Any = self.client.fetch
+            with fetch(url, deliver=deliver) as picture:
+                self.assertEqual((picture.read(4), picture.tell()), (png()[:4], 4))
+                self.assertEqual((picture.seek(-4, 2), picture.read()), (len(png()) - 4, png()[-4:]))
+                with image.open(picture) as opened:
+                    self.assertEqual((opened.format, opened.size, opened.load()[3, 4]), ("PNG", (8, 8), (3, 4, 0)))
+            with self.assertRaisesRegex(ValueError, "is closed"):
+                picture.read()
 
     def test_bytes_and_files_in_memory(self) -> None:
         url = self.serve()
@@ -179,5 +202,5 @@ class NaturalTests(StageTest):
             fetch(url, fit="cover", crop="centre")
         query: Any = self.client.query
         for ask in (fetch, query):
-            with self.assertRaisesRegex(TypeError, "^a URL is a str, not PosixPath: "):
-                ask(Path("/tmp/cat.jpg"))
+            with self.assertRaisesRegex(TypeError, "^a URL is a str, (and a picture .+, )?not int: "):
+                ask(7)

@@ -72,6 +72,7 @@ struct RequestOptions {
   func apply(to plan: inout FetchPlan) {
     apply(to: &plan.fetch)
     plan.timeout = timeout
+    plan.namesStore = arguments.has("store")
   }
 
   /// Applies these options to one picture.
@@ -90,7 +91,7 @@ struct RequestOptions {
   }
 
   /// Refuses a duration that the protocol cannot express.
-  private static func check(
+  static func check(
     _ arguments: Arguments, _ option: String, _ shortest: Duration, _ range: ClosedRange<Int>, _ unitsPerSecond: Int
   ) throws(UsageProblem) {
     guard let text = arguments.text(option), let duration = arguments.duration(option) else { return }

@@ -33,12 +33,12 @@ final class RunConnection {
   deinit { close() }
 
   /// Sends a line in this tick or, where there is no room, later; without a connection it is dropped.
-  func send(_ request: [UInt8]) { connection?.send(request) }
+  func send(_ request: [UInt8], with file: SharedDescriptor?) { connection?.send(request, with: file) }
 
   /// Takes the picture that came with the answer in hand, if there is one.
-  func takePicture() -> HeldPicture? {
+  func takePicture() -> SharedDescriptor? {
     guard let descriptor = connection?.takeDescriptor() else { return nil }
-    return HeldPicture(descriptor)
+    return SharedDescriptor(descriptor)
   }
 
   /// Notes that the daemon has answered: the next restart has the full time again.

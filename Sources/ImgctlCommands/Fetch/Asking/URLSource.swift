@@ -9,7 +9,7 @@ final class URLSource {
     help: "read URLs from a file, one on each line, with names for their files if wanted; - is standard input")
 
   private enum Part {
-    case url(String)
+    case step(URLInput.Step)
     case list(URLInput)
   }
 
@@ -22,14 +22,18 @@ final class URLSource {
     let (operands, list) = (arguments.operands, arguments.text("input"))
     var parts: [Part] = []
     for operand in operands {
-      parts.append(operand == "-" ? .list(try URLInput("-", console: console, on: loop)) : .url(operand))
+      if operand == "-" {
+        parts.append(.list(try URLInput("-", console: console, on: loop)))
+      } else {
+        parts += URLInput.Step.all(of: operand).map { .step($0) }
+      }
     }
     if let list { parts.append(.list(try URLInput(list, console: console, on: loop))) }
     self.parts = parts[...]
-    count = Self.count(arguments)
+    count = Self.count(arguments).map { _ in parts.count }
   }
 
-  /// How many URLs there are, or receipts; nil if that is known only at the end of a list.
+  /// How many operands there are; nil if that is known only at the end of a list.
   static func count(_ arguments: Arguments) -> Int? {
     arguments.has("input") || arguments.operands.contains("-") ? nil : arguments.operands.count
   }
@@ -44,9 +48,9 @@ final class URLSource {
   func next(onArrival: @escaping () -> Void) throws(SystemFailure) -> URLInput.Step {
     while let part = parts.first {
       switch part {
-      case .url(let url):
+      case .step(let step):
         parts.removeFirst()
-        return .url(url, name: nil)
+        return step
       case .list(let input):
         let step = try input.next(onArrival: onArrival)
         guard case .end = step else { return step }
@@ -66,11 +70,18 @@ final class URLInput {
   enum Step {
     /// A URL, and the name that the list gives to its file.
     case url(String, name: String?)
+    /// The path of a file of the user's, likewise.
+    case file(String, name: String?)
     /// A line that cannot be a URL, in a sentence.
     case refused(String)
     /// Nothing has arrived; the next step comes after the wait.
     case waiting
     case end
+
+    /// What a word stands for: a URL, or files.
+    static func all(of word: String) -> [Step] {
+      LocalFile.paths(word)?.map { .file($0, name: nil) } ?? [.url(word, name: nil)]
+    }
   }
 
   private static let longestLine = WireLimits.standard.line
@@ -159,18 +170,26 @@ final class URLInput {
 
   private func append(_ finding: borrowing LineFramer.Finding) -> LineFramer.Flow {
     switch finding {
-    case .line(let line): lines.append(pair(in: line))
+    case .line(let line): for step in steps(in: line) { lines.append(step) }
     case .tooLong: lines.append(.refused("a line of \(name) is longer than \(Self.longestLine) bytes: it is no URL"))
     }
     return .next
   }
 
-  /// A URL, and after a blank the name of its file.
-  private func pair(in line: Span<UInt8>) -> Step {
+  /// The files that a line stands for, or a URL or a path, and after a blank the name of its file.
+  private func steps(in line: Span<UInt8>) -> [Step] {
     // The bytes are copied before the framer takes in more.
     let text = unsafe line.withUnsafeBufferPointer { unsafe Array($0) }[...].trimmed(of: " \t\r")
     let url = text.prefix { !" \t\r".utf8.contains($0) }
     let name = text[url.endIndex...].trimmed(of: " \t\r")
-    return .url(String(decoding: url, as: UTF8.self), name: name.isEmpty ? nil : String(decoding: name, as: UTF8.self))
+    let given = name.isEmpty ? nil : String(decoding: name, as: UTF8.self)
+    let word = String(decoding: url, as: UTF8.self)
+    if let given {
+      // The name of a file may have blanks.
+      let whole = String(decoding: text, as: UTF8.self)
+      if LocalFile.exists(whole) { return [.file(whole, name: nil)] }
+      return [LocalFile.paths(word) == nil ? .url(word, name: given) : .file(word, name: given)]
+    }
+    return Step.all(of: word)
   }
 }

@@ -33,9 +33,17 @@ struct Delivery {
     return form == .none ? nil : "the name '\(name)' needs -o and a directory; a space in a URL is %20"
   }
 
+  /// Why a URL cannot be asked for; nil if it can.
+  var problemOfURL: String? {
+    if case .thumbnails = destination { "this is no file: leave out --freedesktop" } else { nil }
+  }
+
   /// The outcome of a picture whose file exists, if that is known before anything is asked for. In a directory a file
   /// has an extension, which is known only with the picture unless a list has given it.
   func outcomeBefore(_ order: FetchOrder) -> FetchOutcome? {
+    if let thumbnail = order.thumbnail {
+      return collision != .replace && thumbnail.isCurrent ? kept(order, nil, thumbnail.path) : nil
+    }
     guard let path = knownPath(of: order), collision != .replace, OutputFile.isTaken(path) else { return nil }
     return collision == .keep ? kept(order, nil, path) : failure(order, nil, OutputFile.Problem.exists(path))
   }
@@ -50,7 +58,7 @@ struct Delivery {
   }
 
   /// The outcome of a picture after the daemon's answer.
-  func outcome(_ order: FetchOrder, _ answer: Answer, _ picture: HeldPicture?) -> FetchOutcome {
+  func outcome(_ order: FetchOrder, _ answer: Answer, _ picture: SharedDescriptor?) -> FetchOutcome {
     let reply = answer.reply
     guard reply.succeeded == true else {
       return FetchOutcome(
@@ -94,22 +102,25 @@ struct Delivery {
 
   private func path(_ order: FetchOrder, _ reply: Reply) -> String? {
     let pathExtension = form == .pixels ? "rgba" : PictureName.pathExtension(format: reply.text("format") ?? "")
-    return destination.path(name: order.name, pathExtension: pathExtension)
+    return order.thumbnail?.path ?? destination.path(name: order.name, pathExtension: pathExtension)
   }
 
-  private func store(_ picture: HeldPicture, _ order: FetchOrder, _ answer: Answer, _ path: String, _ remark: String?)
-    -> FetchOutcome
-  {
+  private func store(
+    _ picture: SharedDescriptor, _ order: FetchOrder, _ answer: Answer, _ path: String, _ remark: String?
+  ) -> FetchOutcome {
     do throws(OutputFile.Problem) {
       if case .given(let name) = order.name, case .directory(let directory) = destination {
         do throws(SystemFailure) { try NewDirectories.make(for: name, below: directory) } catch {
           throw OutputFile.Problem.failed(error)
         }
       }
-      let outcome = try picture.use { picture throws(OutputFile.Problem) in
-        try OutputFile.write(picture, to: path, collision)
+      if let thumbnail = order.thumbnail {
+        do throws(SystemFailure) { try thumbnail.write(picture.descriptor) } catch {
+          throw OutputFile.Problem.failed(error)
+        }
+      } else if try OutputFile.write(picture.descriptor, to: path, collision) == .kept {
+        return kept(order, answer, path)
       }
-      guard outcome == .written else { return kept(order, answer, path) }
       return FetchOutcome(
         record: style.success(order, answer, text: path, file: path),
         remark: remark ?? mismatch(order, answer.reply, path))
@@ -177,13 +188,4 @@ struct Delivery {
     else { return nil }
     return "\(order.subject): \(width)x\(height) stride \(stride)"
   }
-}
-
-/// A picture's descriptor, held until its turn comes.
-final class HeldPicture {
-  private let descriptor: FileDescriptor
-
-  init(_ descriptor: consuming FileDescriptor) { self.descriptor = descriptor }
-
-  func use<R, E: Error>(_ body: (borrowing FileDescriptor) throws(E) -> R) throws(E) -> R { try body(descriptor) }
 }

@@ -140,6 +140,11 @@ final class NewFile {
     return self
   }
 
+  func fill(with bytes: [UInt8]) throws(SystemFailure) -> NewFile {
+    try OutputFile.writeAll(bytes, to: file.number, named: path)
+    return self
+  }
+
   /// Gives the file a name that is still free; the failure is EEXIST if it is taken.
   func publish(as path: String) throws(SystemFailure) {
     // The paths are C strings for the length of each call.
@@ -204,9 +209,9 @@ enum LinkTarget {
 
 enum NewDirectories {
   /// Makes a directory, unless it exists. Its parents are not made: a mistyped path is an error.
-  static func make(_ path: String) throws(SystemFailure) {
+  static func make(_ path: String, mode: mode_t = 0o777) throws(SystemFailure) {
     // The path is a C string for the length of the call.
-    guard unsafe mkdir(path, 0o777) != 0 else { return }
+    guard unsafe mkdir(path, mode) != 0 else { return }
     let reason = errno
     if !isDirectory(path) { throw SystemFailure("mkdir", path, errno: reason == EEXIST ? ENOTDIR : reason) }
   }

@@ -52,6 +52,12 @@ enum PictureName {
     return host.isEmpty ? "picture" : host
   }
 
+  /// The name for one file, without extension.
+  static func stem(ofFile path: String) -> String {
+    let name = path.utf8.split(separator: UInt8(ascii: "/")).last.map { withoutExtension(harmless(Array($0))) } ?? ""
+    return name.isEmpty ? "picture" : name
+  }
+
   private static func withoutScheme(_ location: Substring.UTF8View) -> ArraySlice<UInt8> {
     let bytes = Array(location)
     guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), bytes[(colon + 1)...].starts(with: "//".utf8) else {
@@ -90,14 +96,14 @@ enum PictureName {
   }
 }
 
-/// Gives each URL of a run a file name of its own, without extension: the second `a` becomes `a-2`.
+/// Gives each URL and file of a run a file name of its own, without extension: the second `a` becomes `a-2`.
 struct PictureNames {
   /// The hashes of the names given out, since a list may have millions. A name with the hash of another gets a number.
   private var taken: Set<Int> = []
   private var numbers: [Int: Int] = [:]
 
-  mutating func name(for url: String) -> String {
-    let wanted = PictureName.stem(of: url)
+  mutating func name(for subject: String, isFile: Bool = false) -> String {
+    let wanted = isFile ? PictureName.stem(ofFile: subject) : PictureName.stem(of: subject)
     var name = wanted
     while !taken.insert(name.hashValue).inserted {
       // Counting continues where it stopped, so a thousand equal names need a thousand steps.

@@ -107,7 +107,7 @@ final class RunOutput {
       case .picture(let picture):
         if !text.isEmpty { try console.output(text) }
         text = []
-        try picture.use { picture throws(SystemFailure) in try OutputFile.read(picture, console.output) }
+        try OutputFile.read(picture.descriptor, console.output)
       }
     }
     if !text.isEmpty { try console.output(text) }

@@ -10,7 +10,7 @@ struct Show: Verb {
   ]
 
   static let description = VerbDescription(
-    "show", "show pictures in the terminal", operands: .some("URL", .url),
+    "show", "show pictures in the terminal", operands: .some("URL", .picture),
     options: [
       VerbOption(
         "size", "s", .text("COLSxROWS"),
@@ -20,6 +20,7 @@ struct Show: Verb {
         help: "how pictures are drawn: kitty, sixel, symbols, or the best that the terminal has"),
     ] + RequestOptions.all.filter { fetchOptions.contains($0.name) },
     details: """
+      A path, such as ./a.avif, stands for a file, and - for standard input.
       The terminal is asked what it can draw. One without pictures gets half blocks in its colours, and so does what is no terminal. Of an animation the first frame is shown, and no picture is enlarged.
       Pictures are decoded in the daemon's sandbox. Sixels and symbols need the package libchafa0.
       """)
@@ -40,13 +41,19 @@ struct Show: Verb {
     let connection = try context.connect()
     let canvas = try Canvas(Screen(context, limit: limit), wanted, context)
     var outcome = ExitCode.done
-    for url in urls {
-      var fetch = FetchRequest(url: url)
+    for (url, isFile) in urls.flatMap(Self.subjects) {
+      var file: SharedDescriptor?
+      do throws(SystemFailure) { if isFile { file = try LocalFile.open(url, context.console) } } catch {
+        context.console.complain("\(url): \(error)")
+        outcome = outcome.joined(.failed)
+        continue
+      }
+      var fetch = FetchRequest(url: file == nil ? url : FetchRequest.descriptorURL)
       fetch.delivery = .pixels
       options.apply(to: &fetch)
       fetch.form.box = PictureForm.Box(width: canvas.room.width, height: canvas.room.height)
       let limit = options.timeout.map { $0 + FetchRun.grace }
-      let answer = try context.answer(to: .fetch(fetch), over: connection, within: limit)
+      let answer = try context.answer(to: .fetch(fetch), with: file, over: connection, within: limit)
       if answer.reply.isNotModified {
         context.console.remark("\(url): not modified")
       } else if answer.reply.succeeded == true {
@@ -60,5 +67,11 @@ struct Show: Verb {
       }
     }
     return outcome
+  }
+
+  /// The pictures that a word stands for, and whether they are files.
+  private static func subjects(_ word: String) -> [(String, isFile: Bool)] {
+    if word == "-" { return [(word, true)] }
+    return LocalFile.paths(word)?.map { ($0, true) } ?? [(word, false)]
   }
 }

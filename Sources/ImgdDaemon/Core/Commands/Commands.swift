@@ -45,6 +45,9 @@ final class Commands {
   private func execute(_ request: Request, id: RequestID, from client: ReplyPlace) {
     switch request {
     case .fetch(let fetch): requests.fetch(fetch, id: id, from: client)
+    case .put(let put):
+      let message = "\"put\" needs the picture: as \"data\", in base64, or as a descriptor sent with the line"
+      client.refuse(id: id, receipt: nil, url: put.url, WireError(.badRequest, message, details: ["field": "data"]))
     case .cancel(let target): collecting.cancel(target, id: id, from: client)
     case .wait(let wait): collecting.wait(wait, id: id, from: client)
     case .list(let page): inspection.list(page, id: id, for: client)
