@@ -191,14 +191,17 @@ package final class MemoryTier {
   /// A cursor is the place after the last one that was looked at. It stays valid whatever is added and
   /// removed meanwhile. An image that is there all the time keeps its place, so it is listed exactly once.
   /// A page may be short, even empty, and still have a next one.
-  package func page(after cursor: UInt64?, limit: Int, prefix: String? = nil) -> Page {
+  ///
+  /// With a URL it lists the images of that URL, and passes over the others without looking at them.
+  package func page(after cursor: UInt64?, limit: Int, prefix: String? = nil, url: CanonicalURL? = nil) -> Page {
     var page = Page()
+    let urlTag = url.map(images.urlTag)
     let places = images.places
     var place = min(Int(clamping: cursor ?? 0), places.upperBound)
     let end = min(place + Self.mostPassed, places.upperBound)
     var examined = 0
     while place < end, page.images.count < limit, examined < Self.mostExamined {
-      if let image = images[place].image {
+      if let image = images.image(at: place, of: urlTag, upTo: .max) {
         examined += 1
         if prefix.map(image.begins(with:)) ?? true, isInForce(image) { page.images.append(image) }
       }

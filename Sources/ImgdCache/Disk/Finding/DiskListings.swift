@@ -11,15 +11,18 @@ final class DiskListings: DiskPart {
     super.init(ground)
   }
 
-  func page(after cursor: UInt64?, limit: Int, prefix: String?, then: @escaping (EntryPage) -> Void) {
-    if mustWait { return gate.wait { [unowned self] in page(after: cursor, limit: limit, prefix: prefix, then: then) } }
+  func page(
+    after cursor: UInt64?, limit: Int, prefix: String?, url: CanonicalURL?, then: @escaping (EntryPage) -> Void
+  ) {
+    let again = { [unowned self] in page(after: cursor, limit: limit, prefix: prefix, url: url, then: then) }
+    if mustWait { return gate.wait(again) }
     guard health.isUp, let start = UInt32(exactly: cursor ?? 0) else { return then(EntryPage()) }
     threads.ask(
-      { (reader) throws(DiskTrouble) in try reader.page(after: start, limit: limit, prefix: prefix) },
+      { (reader) throws(DiskTrouble) in try reader.page(after: start, limit: limit, prefix: prefix, url: url) },
       orElse: { then(EntryPage()) },
       then: { [unowned self] part in
         // The rows may come from an index that has been given up.
-        guard !mustWait else { return page(after: cursor, limit: limit, prefix: prefix, then: then) }
+        guard !mustWait else { return again() }
         let rows = (part?.rows ?? []).filter { isCurrent($0) }
         then(EntryPage(entries: rows.map { details(of: $0) }, next: part?.next.map(UInt64.init)))
       })

@@ -158,14 +158,14 @@ package struct IndexEntries {
   }
 
   /// Up to `limit` rows after `number`, in the order in which they were stored, whose URL begins with
-  /// `prefix`. At most `most` rows are looked at.
+  /// `prefix`, or is `url`, which takes no look at other rows. At most `most` rows are looked at.
   ///
   /// `next` is the number after which to go on; nil at the end.
-  package func page(after number: UInt32, limit: Int, examined most: Int, prefix: String? = nil) throws(IndexProblem)
-    -> (rows: [IndexRow], next: UInt32?)
+  package func page(after number: UInt32, limit: Int, examined most: Int, prefix: String? = nil, url: String? = nil)
+    throws(IndexProblem) -> (rows: [IndexRow], next: UInt32?)
   {
     try connection.read { () throws(IndexProblem) in
-      let found = try names(after: number, limit: limit, examined: most, prefix: prefix ?? "")
+      let found = try names(after: number, limit: limit, examined: most, prefix: prefix ?? "", url)
       var rows: [IndexRow] = []
       for number in found.numbers {
         guard let row = try rowWithinReading(number) else { throw .damaged("an entry is missing") }
@@ -214,10 +214,11 @@ package struct IndexEntries {
     try connection.statement(.tags, number).all { (row) throws(IndexProblem) in try row.text() }
   }
 
-  private func names(after number: UInt32, limit: Int, examined most: Int, prefix: String) throws(IndexProblem) -> (
-    numbers: [UInt32], next: UInt32?
-  ) {
-    let statement = try connection.statement(.pageURLs, number)
+  private func names(after number: UInt32, limit: Int, examined most: Int, prefix: String, _ url: String?)
+    throws(IndexProblem) -> (numbers: [UInt32], next: UInt32?)
+  {
+    let statement = try connection.statement(url == nil ? .pageURLs : .pageOfURL, number)
+    if let url { statement.bind(url) }
     defer { statement.reset() }
     var numbers: [UInt32] = []
     var (last, examined) = (number, 0)

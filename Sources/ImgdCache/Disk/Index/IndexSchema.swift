@@ -162,7 +162,7 @@ enum IndexQuery: Int, CaseIterable {
   case readClean, writeClean
 
   case entryByDigest, entryByNumber, entriesOfBase, entries, numbers, lastNumber, subdirectory
-  case row, untaggedRow, pageURLs, tags
+  case row, untaggedRow, pageURLs, pageOfURL, tags
   case insertEntry, insertPicture, insertTag
   case renewEntry, renewPicture, touch, refresh, shedEntry
   case removeEntry, removePicture, removeTags
@@ -195,6 +195,7 @@ enum IndexQuery: Int, CaseIterable {
       WHERE number = ?1 AND NOT EXISTS (SELECT 1 FROM tag WHERE tag.number = ?1)
       """
     case .pageURLs: "SELECT number, url FROM entry LEFT JOIN picture USING (number) WHERE number > ? ORDER BY number"
+    case .pageOfURL: "SELECT number, url FROM picture WHERE number > ? AND url = ? ORDER BY number"
     case .tags: "SELECT tag FROM tag WHERE number = ? ORDER BY tag"
 
     case .insertEntry:

@@ -130,9 +130,9 @@ package final class DiskTier {
   ) -> Look<[StoredFormText]> { parts.listings.forms(of: key, where: mayBe, then: then) }
 
   /// Lists entries after a cursor in the order of storing; this does not count as a use.
-  package func page(after cursor: UInt64?, limit: Int, prefix: String?, then: @escaping (EntryPage) -> Void) {
-    parts.listings.page(after: cursor, limit: limit, prefix: prefix, then: then)
-  }
+  package func page(
+    after cursor: UInt64?, limit: Int, prefix: String?, url: CanonicalURL? = nil, then: @escaping (EntryPage) -> Void
+  ) { parts.listings.page(after: cursor, limit: limit, prefix: prefix, url: url, then: then) }
 
   /// Finds the details of an entry; this does not count as a use.
   package func look(for key: CacheKey, then: @escaping (EntryDetails?) -> Void) {

@@ -57,12 +57,12 @@ final class OwnPurge {
     switch stage {
     case .downloads(let number): stage = voidDownloads(after: number)
     case .memory(let cursor):
-      let page = pictures.memory.page(after: cursor, limit: Self.mostAtOnce, prefix: prefix)
+      let page = pictures.memory.page(after: cursor, limit: Self.mostAtOnce, prefix: filter.prefix, url: filter.url)
       for image in page.images where isMeant(image) { release(image) }
       stage = page.next.map { .memory(after: $0) } ?? .answers(after: nil)
     case .answers(let cursor):
       let tier = pictures.answers.tier
-      let page = tier.page(after: cursor, limit: Self.mostAtOnce, prefix: prefix)
+      let page = tier.page(after: cursor, limit: Self.mostAtOnce, prefix: filter.prefix, url: filter.url)
       for answer in page.images where scope != .disk && isMeant(answer) {
         if let left = answer.claims.without(uid) { _ = tier.set(left, of: answer) } else { release(answer, in: tier) }
       }
@@ -77,9 +77,6 @@ final class OwnPurge {
     }
     return true
   }
-
-  /// The beginning of all URLs that it may be about.
-  private var prefix: String? { filter.url?.text ?? filter.prefix }
 
   private func isMeant(_ image: CachedImage) -> Bool {
     image.claims.include(uid) && filter.matches(image, at: askedAt)
@@ -135,7 +132,7 @@ final class OwnPurge {
 
   /// Goes through the entries on disk, as `entries` does.
   private func readDisk(after cursor: UInt64?) {
-    pictures.disk.page(after: cursor, limit: Self.mostAtOnce, prefix: prefix) { [self] page in
+    pictures.disk.page(after: cursor, limit: Self.mostAtOnce, prefix: filter.prefix, url: filter.url) { [self] page in
       for entry in page.entries where entry.claims.include(uid) && filter.matches(entry, wall: WallClock.seconds) {
         if let key = entry.key { release(entry, key) }
       }
