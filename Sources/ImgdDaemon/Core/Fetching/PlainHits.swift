@@ -47,6 +47,7 @@ final class PlainHits: KnownLineAnswers {
   private let access: Access
   /// Whether there is more to look at than whether the picture is there: claims are kept, or the daemon ends.
   private var isWatched = false
+  private let own: OwnPictures
   /// What so many pictures need stays near the processor by itself.
   var mostNear = 512
   private var receipts = ReceiptSource()
@@ -69,11 +70,14 @@ final class PlainHits: KnownLineAnswers {
     access = ground.access
     self.jobs = jobs
     self.commands = commands
+    own = ground.own
     review()
   }
 
   /// Takes in that the roles have changed, or that the daemon ends.
   func review() { isWatched = access.keepsClaims || jobs.isDraining }
+
+  func mayAnswer(_ client: ReplyPlace) -> Bool { own.areNone(of: client.peer.uid) }
 
   var looksAhead: Bool { memory.count > mostNear }
 

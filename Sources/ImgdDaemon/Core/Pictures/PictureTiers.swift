@@ -63,10 +63,10 @@ final class PictureTiers {
 
   /// A fresh picture in memory for a request that names nothing but a URL and an identifier, with
   /// the fields that all answers share encoded.
-  func readyImage(for request: FetchRequest, uid: UInt32) -> CachedImage? {
+  func readyImage(for request: FetchRequest, _ variant: KeyVariant?) -> CachedImage? {
     guard
       let image = memory.readyImage(
-        for: request.url, identifier: request.identifier, variant: request.plainVariant(of: uid), at: loop.now)
+        for: request.url, identifier: request.identifier, variant: variant, at: loop.now)
     else { return nil }
     if !image.hasReply { noteEviction(memory.keepReply(ShownPicture.preparedFields(of: image), with: image)) }
     return image
@@ -80,13 +80,12 @@ final class PictureTiers {
   }
 
   /// A fresh picture on disk for which the tier has at hand all that the answer needs; it rises into memory after the
-  /// answer. Where claims are kept, only its owner's is at hand.
-  func readyHit(for request: FetchRequest, _ digest: KeyDigest, uid: UInt32, mustOwn: Bool) -> ReadyHit? {
-    let variant = request.plainVariant(of: uid)
+  /// answer. With `owner` only an entry of that user is at hand.
+  func readyHit(for request: FetchRequest, _ variant: KeyVariant?, _ digest: KeyDigest, owner: UInt32?) -> ReadyHit? {
     guard !request.http, let form = form(of: request.delivery),
       !memory.holds(request.url, identifier: request.identifier, variant: variant),
       let hit = disk.readyHit(
-        digest, of: request.url, identifier: request.identifier, as: form, owner: mustOwn ? uid : nil)
+        digest, of: request.url, identifier: request.identifier, as: form, owner: owner)
     else { return nil }
     memory.noteMiss()
     if request.keepsInMemory, let url = try? CanonicalURL.parse(request.url) {
