@@ -1,4 +1,5 @@
-// The order in which the entries of a tier go, which both tiers share: the least recently used goes first.
+// The order in which the entries of a tier go, which both tiers share: of the user who has most, the least recently used
+// goes first.
 //
 // Whatever happens to an entry changes the links of its neighbours and nothing else, so that a use, a removal
 // and the choice of the next victim cost the same among a thousand entries as among a million.
@@ -8,45 +9,111 @@ internal import CLinux
 /// Places in the order of their last use: an entry keeps its place as long as it lives, and a freed one is handed out
 /// again.
 struct EvictionOrder {
-  private var chain = PlaceChain()
+  private(set) var chain = PlaceChain()
+  private(set) var accounts = Accounts()
   private var free: [Int32] = []
 
   var nextPlace: Int { free.last.map(Int.init) ?? chain.capacity }
 
-  var heldBytes: Int { chain.heldBytes + free.capacity * MemoryLayout<Int32>.stride }
+  var heldBytes: Int {
+    chain.heldBytes + accounts.heldBytes + free.capacity * MemoryLayout<Int32>.stride
+  }
 
-  var oldest: Int? { chain.oldest }
+  /// What goes next if something has to.
+  var oldest: Int? { accounts.fullest(sharing: 0).flatMap { chain.oldest(in: $0) } }
 
+  /// The most recently used of each user in turn, and so on.
   var newestFirst: some Sequence<Int> { chain.newestFirst }
 
-  var oldestFirst: some Sequence<Int> { chain.oldestFirst }
-
-  mutating func insert(asNewest: Bool = true) -> Int {
+  mutating func insert(of owner: UInt32 = EntryOwner.nobody, costing cost: Int = 0, asNewest: Bool = true) -> Int {
     let place = nextPlace
     _ = free.popLast()
+    accounts.add(place, of: owner, costing: cost)
+    aim(&chain, at: place)
     if asNewest { chain.putInFront(place) } else { chain.putAtEnd(place) }
     return place
   }
 
-  @inline(__always) mutating func touch(_ place: Int) { chain.moveToFront(place) }
+  @inline(__always) mutating func touch(_ place: Int) {
+    aim(&chain, at: place)
+    chain.moveToFront(place)
+  }
+
+  /// Makes a place another user's, as the most recently used one.
+  mutating func assign(_ place: Int, to owner: UInt32, costing cost: Int) {
+    aim(&chain, at: place)
+    chain.remove(place)
+    accounts.remove(place, costing: cost)
+    accounts.add(place, of: owner, costing: cost)
+    aim(&chain, at: place)
+    chain.putInFront(place)
+  }
+
+  /// Counts a change of an entry's cost.
+  mutating func charge(_ place: Int, _ cost: Int) { accounts.change(place, by: cost) }
+
+  /// Has a chain of some of the places work on those of the user to whom a place belongs.
+  @inline(__always) func aim(_ chain: inout PlaceChain, at place: Int) {
+    if accounts.areSeveral { chain.turn(to: accounts.number(at: place)) }
+  }
 
   /// Has the processor fetch what moving places will need: their links, and in a second step those of their neighbours.
   func prefetch(_ places: Span<Int32>, neighbours: Bool) { chain.prefetch(places, neighbours: neighbours) }
 
-  mutating func remove(_ place: Int) {
+  mutating func remove(_ place: Int, costing cost: Int = 0) {
+    aim(&chain, at: place)
     chain.remove(place)
+    accounts.remove(place, costing: cost)
     free.append(Int32(place))
+  }
+
+  /// The places of a chain, or all, in the order in which they go until nobody has more than a share of a capacity.
+  func victims(of chain: PlaceChain? = nil, sharing capacity: Int = 0, cost: @escaping (Int) -> Int) -> Victims {
+    Victims(chain ?? self.chain, accounts, sharing: capacity, cost)
+  }
+
+  struct Victims: Sequence, IteratorProtocol {
+    private let chain: PlaceChain
+    private var upcoming: [Int?]
+    private var costs: [Int]
+    /// Below this, nobody loses anything; nil for a single user.
+    private let share: Int?
+    private let cost: (Int) -> Int
+
+    fileprivate init(_ chain: PlaceChain, _ accounts: Accounts, sharing capacity: Int, _ cost: @escaping (Int) -> Int) {
+      self.chain = chain
+      costs = accounts.all.map(\.cost)
+      upcoming = costs.indices.map { chain.oldest(in: $0) }
+      share = accounts.users > 1 ? accounts.share(of: capacity) : nil
+      self.cost = cost
+    }
+
+    mutating func next() -> Int? {
+      let open = costs.indices.lazy.filter { [upcoming] in upcoming[$0] != nil }
+      guard let fullest = open.max(by: { costs[$0] < costs[$1] }), let place = upcoming[fullest] else { return nil }
+      if let share, costs[fullest] <= share { return nil }
+      if share != nil { costs[fullest] -= cost(place) }
+      upcoming[fullest] = chain.newer(than: place)
+      return place
+    }
   }
 }
 
-/// Places from the newest to the oldest.
+/// Places from the newest to the oldest, for each account by itself.
 ///
 /// The links are numbers in one array: moving a place to the front touches four of its cells and no
-/// reference count. A place is in the chain once, or not at all.
+/// reference count. A place is in the chain once, or not at all. What changes the chain works on one account's places,
+/// whose ends are at hand; a chain of a single account never turns to another.
 struct PlaceChain {
   private struct Link {
     var newer = outside
     var older = outside
+  }
+
+  private struct Ends {
+    var first = none
+    var last = none
+    var count = 0
   }
 
   private static let none: Int32 = -1
@@ -55,26 +122,47 @@ struct PlaceChain {
   private var links: [Link] = []
   private var first = none
   private var last = none
+  private var count = 0
+  private var account = 0
+  /// The ends of the accounts; those of the one at hand are out of date.
+  private var ends: [Ends] = []
 
   /// How many places there are, in the chain and outside it.
   var capacity: Int { links.count }
 
-  var heldBytes: Int { links.capacity * MemoryLayout<Link>.stride }
+  var heldBytes: Int { links.capacity * MemoryLayout<Link>.stride + ends.capacity * MemoryLayout<Ends>.stride }
 
-  var oldest: Int? { Self.place(last) }
-
-  var newestFirst: some Sequence<Int> {
-    sequence(state: Self.place(first)) { next in
-      guard let place = next else { return nil }
-      next = Self.place(links[place].older)
-      return place
-    }
+  /// Goes on with another account.
+  mutating func turn(to account: Int) {
+    guard account != self.account else { return }
+    let missing = max(account, self.account) + 1 - ends.count
+    if missing > 0 { ends.append(contentsOf: repeatElement(Ends(), count: missing)) }
+    ends[self.account] = Ends(first: first, last: last, count: count)
+    (first, last, count) = (ends[account].first, ends[account].last, ends[account].count)
+    self.account = account
   }
 
-  var oldestFirst: some Sequence<Int> {
-    sequence(state: oldest) { next in
-      guard let place = next else { return nil }
-      next = Self.place(links[place].newer)
+  private func ends(of account: Int) -> Ends {
+    if account == self.account { return Ends(first: first, last: last, count: count) }
+    return account < ends.count ? ends[account] : Ends()
+  }
+
+  private var accounts: Range<Int> { 0..<max(ends.count, account + 1) }
+
+  func oldest(in account: Int) -> Int? { Self.place(ends(of: account).last) }
+
+  /// The oldest place of the account that has the most of them.
+  var oldestOfMost: Int? {
+    accounts.max { ends(of: $0).count < ends(of: $1).count }.flatMap { oldest(in: $0) }
+  }
+
+  func newer(than place: Int) -> Int? { Self.place(links[place].newer) }
+
+  /// One place of each account in turn.
+  var newestFirst: some Sequence<Int> {
+    sequence(state: accounts.compactMap { Self.place(ends(of: $0).first) }[...]) { next in
+      guard let place = next.popFirst() else { return nil }
+      if let older = Self.place(links[place].older) { next.append(older) }
       return place
     }
   }
@@ -90,6 +178,7 @@ struct PlaceChain {
     links[Int(place)] = Link(newer: Self.none, older: first)
     if first == Self.none { last = place } else { links[Int(first)].newer = place }
     first = place
+    count += 1
   }
 
   /// Puts a place that is not in the chain at the end.
@@ -99,6 +188,7 @@ struct PlaceChain {
     links[Int(place)] = Link(newer: last, older: Self.none)
     if last == Self.none { first = place } else { links[Int(last)].older = place }
     last = place
+    count += 1
   }
 
   @inline(__always) mutating func moveToFront(_ place: Int) {
@@ -145,6 +235,7 @@ struct PlaceChain {
     if link.newer == Self.none { first = link.older } else { links[Int(link.newer)].older = link.older }
     if link.older == Self.none { last = link.newer } else { links[Int(link.older)].newer = link.newer }
     links[place] = Link()
+    count -= 1
   }
 
   private mutating func makeRoom(for place: Int) {

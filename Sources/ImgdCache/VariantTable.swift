@@ -175,7 +175,7 @@ package struct VariantTable {
   }
 
   private mutating func makeRoom(_ changes: inout Changes) {
-    while bytes > mostBytes, let place = order.oldest, let base = names[place]?.key {
+    while bytes > mostBytes, let place = order.oldest(in: 0), let base = names[place]?.key {
       changes.forgotten += variants(at: place).map { $0.key(below: base) }
       remove(place)
     }

@@ -12,8 +12,8 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
 
   /// Makes an image that was stored, or made, at a moment; it is in no tier yet.
   package static func make(
-    key: CacheKey, body: ImageBody, answer: ImageAnswer, tags: [String] = [], serial: UInt64, isPurged: Bool = false,
-    checked: UInt64 = 0, stored moment: StoredMoment
+    key: CacheKey, body: ImageBody, answer: ImageAnswer, tags: [String] = [], owner: UInt32? = nil, serial: UInt64,
+    isPurged: Bool = false, checked: UInt64 = 0, stored moment: StoredMoment
   ) -> CachedImage {
     let (payload, response) = (body.payload, answer.response)
     let isInside = !payload.isShareable && payload.count <= mostInside
@@ -22,7 +22,8 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
       extras: ImageExtras(
         distinction: key.distinction, vary: answer.vary, tags: tags, redirectTarget: response.redirectTarget,
         description: body.description), freshUntil: storedAt, checked: checked, lastAccess: storedAt,
-      storedAt: storedAt, awayCount: body.awayCount, urlCount: UInt16(key.url.text.utf8.count),
+      storedAt: storedAt, owner: owner ?? EntryOwner.nobody, awayCount: body.awayCount,
+      urlCount: UInt16(key.url.text.utf8.count),
       headerCount: UInt16(response.headers.kept.count), bodyCount: isInside ? UInt16(payload.count) : 0,
       status: UInt16(clamping: response.status), isTimeDoubtful: moment.isDoubtful, isPixels: body.isPixels,
       isFromPublicAddress: answer.isFromPublicAddress, isPurged: isPurged, freshness: answer.freshness,
@@ -52,7 +53,7 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
     var answer = answer
     answer.isFromPublicAddress = isFromPublicAddress
     let renewed = Self.make(
-      key: renewedKey ?? key, body: body, answer: answer, tags: tags, serial: serial, isPurged: isPurged,
+      key: renewedKey ?? key, body: body, answer: answer, tags: tags, owner: owner, serial: serial, isPurged: isPurged,
       checked: checked, stored: moment)
     if renewed.key == key { renewed.file = file }
     return renewed
@@ -69,6 +70,11 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
   package internal(set) var tags: [String] {
     get { header.extras?.tags ?? [] }
     set { changeExtras { $0.tags = newValue } }
+  }
+  /// The user who asked for it first, for whom the room that it takes counts; nil if nobody knows.
+  package internal(set) var owner: UInt32? {
+    get { header.owner == EntryOwner.nobody ? nil : header.owner }
+    set { header.owner = newValue ?? EntryOwner.nobody }
   }
   /// The checksum of its bytes.
   package var checksum: BodyChecksum { header.checksum }

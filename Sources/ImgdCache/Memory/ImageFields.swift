@@ -20,6 +20,8 @@ package struct ImageFields {
   /// Which of its tier's tallies counts its uses (`UseTallies`); 0 until it is used.
   var tallyMark: UInt32 = 0
   var formerFile: UInt32 = 0
+  /// The user for whom it counts (`EntryOwner`).
+  var owner: UInt32
   /// How many bytes the picture has that are not here; zero when they are.
   let awayCount: UInt32
 

@@ -35,7 +35,7 @@ extension CachedImage {
     let facts = Self.make(
       key: key, body: ImageBody(away: byteCount, facts: facts, checksum: checksum, description: description),
       answer: ImageAnswer(response, freshness: freshness, vary: vary, isFromPublicAddress: isFromPublicAddress),
-      tags: tags, serial: serial, isPurged: isPurged, checked: checked,
+      tags: tags, owner: owner, serial: serial, isPurged: isPurged, checked: checked,
       stored: StoredMoment(storedAt, wall: storedAtWall, isDoubtful: header.isTimeDoubtful))
     (facts.forms, facts.file, facts.formerFile) = (forms, file, formerFile)
     facts.lastAccess = lastAccess
@@ -46,11 +46,12 @@ extension CachedImage {
   /// What was made of the picture's bytes: another picture under another key, with the answer, the age and
   /// the tags of this one. Nobody asks for the checksum of pixels.
   ///
-  /// `checked` is the last purge that this picture had been compared with when the making began.
-  package func derived(key: CacheKey, body: ImageBody, checked: UInt64) -> CachedImage {
+  /// `checked` is the last purge that this picture had been compared with when the making began, and `owner` the user for
+  /// whom it was made.
+  package func derived(key: CacheKey, body: ImageBody, owner: UInt32? = nil, checked: UInt64) -> CachedImage {
     let form = Self.make(
       key: key, body: body, answer: ImageAnswer(response, freshness: freshness, vary: vary.withoutPlace), tags: tags,
-      serial: serial, isPurged: isPurged, checked: checked,
+      owner: owner, serial: serial, isPurged: isPurged, checked: checked,
       stored: StoredMoment(storedAt, wall: storedAtWall, isDoubtful: header.isTimeDoubtful))
     form.formPlace = VariantPlace(ofFormOf: self.key)
     return form

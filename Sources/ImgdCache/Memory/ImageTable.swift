@@ -46,6 +46,9 @@ final class ImageTable {
 
   var newestFirst: some Sequence<Int> { order.newestFirst }
 
+  /// What each user has.
+  var accounts: Accounts { order.accounts }
+
   subscript(place: Int) -> Entry { @inline(__always) get { entries[place] } }
 
   @inline(__always) func image(at place: Int) -> CachedImage {
@@ -161,27 +164,35 @@ final class ImageTable {
 
   @inline(__always) func touch(_ place: Int, _ image: CachedImage) {
     order.touch(place)
-    if image.isPixels { pixels.moveToFront(place) }
+    if image.isPixels {
+      order.aim(&pixels, at: place)
+      pixels.moveToFront(place)
+    }
     if image.isSource { forgetSource(image, at: place) }
   }
 
   /// Lets the bytes of a picture go first of which a form is here.
   func makeSource(_ image: CachedImage, at place: Int) {
     guard image.canLoseBody else { return }
+    order.aim(&sources, at: place)
     if image.isSource { sources.remove(place) }
     sources.putInFront(place)
     image.isSource = true
   }
 
   private func forgetSource(_ image: CachedImage, at place: Int) {
+    order.aim(&sources, at: place)
     sources.remove(place)
     image.isSource = false
   }
 
-  /// Lets go of the bytes that go first, and returns how much less is charged; nil if there are none. Who holds the image
-  /// keeps it whole.
-  func shedSource() -> Int? {
-    guard let place = sources.oldest else { return nil }
+  /// Lets go of what goes first of the user who has more than a share of a capacity: bytes of pictures that have forms,
+  /// then images. Returns how much less is charged; nil if there is nothing. Who holds the image keeps it whole.
+  func giveUpNext(sharing capacity: Int) -> Int? {
+    guard let account = order.accounts.fullest(sharing: capacity) else { return nil }
+    guard let place = sources.oldest(in: account) else {
+      return order.chain.oldest(in: account).map { takeImage(at: $0).cost }
+    }
     let before = entries[place].cost
     replace(at: place, by: image(at: place).withoutBody())
     return before - entries[place].cost
@@ -190,9 +201,9 @@ final class ImageTable {
   /// Takes an image in as the most recently used.
   func insert(_ image: CachedImage) {
     let tags = tags(of: image)
-    let place = order.insert()
     newest += 1
     let entry = Entry(image: image, number: newest, urlTag: tags.url, charge: UInt32(clamping: image.cost))
+    let place = order.insert(of: image.owner ?? EntryOwner.nobody, costing: entry.cost)
     if place == entries.count { entries.append(entry) } else { entries[place] = entry }
     table.insert(tags.key, place)
     image.place = place
@@ -207,7 +218,11 @@ final class ImageTable {
     old.place = nil
     entries[place].image = image
     recount(place)
-    order.touch(place)
+    if old.owner == image.owner {
+      order.touch(place)
+    } else {
+      order.assign(place, to: image.owner ?? EntryOwner.nobody, costing: entries[place].cost)
+    }
     image.place = place
     count(image, at: place)
   }
@@ -215,13 +230,15 @@ final class ImageTable {
   private func count(_ image: CachedImage, at place: Int) {
     guard image.isPixels else { return }
     pixelBytes += image.byteCount
+    order.aim(&pixels, at: place)
     pixels.putInFront(place)
   }
 
   func recount(_ place: Int) {
-    usage -= entries[place].cost
+    let before = entries[place].cost
     entries[place].charge = UInt32(clamping: image(at: place).cost)
-    usage += entries[place].cost
+    usage += entries[place].cost - before
+    order.charge(place, entries[place].cost - before)
   }
 
   /// Counts the bytes of an image as lent.
@@ -238,7 +255,7 @@ final class ImageTable {
     takeBack(image, at: place)
     count -= 1
     table.remove(tags(of: image).key, place)
-    order.remove(place)
+    order.remove(place, costing: cost)
     entries[place] = .free
     image.place = nil
     return (image, cost)
@@ -246,12 +263,13 @@ final class ImageTable {
 
   func takeVictim() -> (image: CachedImage, cost: Int)? { order.oldest.map(takeImage(at:)) }
 
-  func takeOldestPixels() -> (image: CachedImage, cost: Int)? { pixels.oldest.map(takeImage(at:)) }
+  func takeOldestPixels() -> (image: CachedImage, cost: Int)? { pixels.oldestOfMost.map(takeImage(at:)) }
 
   /// Stops counting an image that leaves among pixels and lent bytes.
   private func takeBack(_ image: CachedImage, at place: Int) {
     if image.isPixels {
       pixelBytes -= image.byteCount
+      order.aim(&pixels, at: place)
       pixels.remove(place)
     }
     if image.isSource { forgetSource(image, at: place) }

@@ -1,9 +1,10 @@
 // The images that are held in memory, within a capacity.
 //
 // When the tier holds more than its capacity, images go until at most the preferred amount is left: by going
-// below the capacity it makes room for more than the next image. The bytes of images go first whose forms are here and
-// that were not used themselves since, then the least recently used images. An image costs the bytes that it really holds, and the sum of all costs is kept up to date instead
-// of being counted anew; whatever changes a cost goes through here.
+// below the capacity it makes room for more than the next image. Of several users, only those lose any who have more than
+// an equal share of the capacity, he who has most first. The bytes of images go first whose forms are here and that were
+// not used themselves since, then the least recently used images. An image costs the bytes that it really holds, and the
+// sum of all costs is kept up to date instead of being counted anew; whatever changes a cost goes through here.
 //
 // A tier belongs to one thread, the control loop's. It reports what happens by return values, and has no callbacks.
 
@@ -236,6 +237,8 @@ package final class MemoryTier {
       let bringsBody = !former.hasBody && former.checksum == image.checksum
       guard bringsBody || image.serial >= former.serial else { return .refused(.olderThanStored) }
       if !former.forms.isEmpty, former.checksum == image.checksum { image.forms = former.forms }
+      // Otherwise it could grow at the cost of a user who has not asked for that.
+      if let owner = former.owner, image.byteCount <= former.byteCount { image.owner = owner }
       images.replace(at: place, by: image)
       counts.replacements += 1
     } else {
@@ -255,11 +258,12 @@ package final class MemoryTier {
   package func trim() -> Removal {
     var removal = Removal()
     while images.usage > limits.preferred, images.usage > limits.capacity || removal.entries < Self.mostTrimmed,
-      let cost = images.shedSource() ?? images.takeVictim()?.cost
+      let cost = images.giveUpNext(sharing: limits.capacity)
     {
       removal.count(cost)
     }
-    isTrimming = images.usage > limits.preferred && images.count > 0
+    isTrimming =
+      images.usage > limits.preferred && images.accounts.fullest(sharing: limits.capacity) != nil
     counts.evictions += removal.entries
     counts.evictedBytes += removal.bytes
     return removal

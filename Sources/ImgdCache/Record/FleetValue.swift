@@ -42,6 +42,8 @@ package struct FleetValue: Sendable {
   /// The bytes of the value; nil when its record is too long, or does not fit the picture.
   package var bytes: [UInt8]? {
     var record = record.sane
+    // Who asked for it here means nothing on another machine.
+    record.owner = nil
     guard record.bytes == payload.count, payload.count > 0 else { return nil }
     if record.checksum == .unknown { record.checksum = BodyChecksum(of: payload) }
     guard let row = RecordCodec.encode(record), row.count <= Self.mostRowBytes else { return nil }

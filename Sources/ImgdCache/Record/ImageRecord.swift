@@ -22,7 +22,7 @@ extension StoredRecord {
       whileRevalidateMs: freshness.staleWhileRevalidate.milliseconds, ifErrorMs: freshness.staleIfError?.milliseconds,
       flags: RecordFlags(image), varying: StoredHeaders(image.vary.pairs).packed,
       place: image.formPlace ?? image.vary.place,
-      tags: image.tags, description: image.description)
+      tags: image.tags, description: image.description, owner: image.owner)
     let missing = packsFields ? 0 : StoredHeaders.mostKept
     guard varying.count <= StoredHeaders.mostKept, RecordCodec.hasRoom(for: self, and: missing) else { return nil }
   }
@@ -71,7 +71,8 @@ extension CachedImage {
       key: key, body: record.body(payload, facts: record.facts),
       answer: ImageAnswer(
         response, freshness: Freshness(record), vary: vary, isFromPublicAddress: record.flags.contains(.publicAddress)),
-      tags: record.tags, serial: 0, stored: StoredMoment(storedWall: record.storedAt, nowWall: wall, now: now))
+      tags: record.tags, owner: record.owner, serial: 0,
+      stored: StoredMoment(storedWall: record.storedAt, nowWall: wall, now: now))
     if record.flags.contains(.form) { image.formPlace = record.place }
     if record.isMarkedStale { image.markStale() }
     return image
@@ -83,7 +84,8 @@ extension CachedImage {
   /// `facts` come from the bytes themselves and not from the record: the other host may have been wrong.
   package static func make(
     _ record: StoredRecord, key: CacheKey, payload: Payload, facts: ImageFacts, sent: HeaderList,
-    vary: (HeaderList) -> VaryOutcome, serial: UInt64, checked: UInt64, stored moment: StoredMoment
+    vary: (HeaderList) -> VaryOutcome, owner: UInt32? = nil, serial: UInt64, checked: UInt64,
+    stored moment: StoredMoment
   ) -> CachedImage? {
     guard record.isOf(key), record.redirectTarget == nil, payload.count == record.bytes,
       let headers = StoredHeaders(packed: record.headers), let stored = VaryOutcome(record), stored.matches(sent: sent)
@@ -93,7 +95,7 @@ extension CachedImage {
       key: key, body: record.body(payload, facts: facts),
       answer: ImageAnswer(
         StoredResponse(status: record.status, headers: list), freshness: Freshness(record), vary: vary(list)),
-      tags: record.tags, serial: serial, checked: checked, stored: moment)
+      tags: record.tags, owner: owner, serial: serial, checked: checked, stored: moment)
     if record.isMarkedStale { image.markStale() }
     return image
   }

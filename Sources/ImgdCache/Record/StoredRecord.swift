@@ -33,6 +33,8 @@ package struct StoredRecord: Sendable, Equatable {
   package var tags: [String] = []
   /// A few bytes that stand for the picture; empty if there are none.
   package var description: [UInt8] = []
+  /// The user for whom it counts, on this machine; nil if nobody knows.
+  package var owner: UInt32?
 
   /// Whether the record is of this key, compared in full: a digest alone is no proof.
   func isOf(_ key: CacheKey) -> Bool {
@@ -81,6 +83,7 @@ package struct StoredRecord: Sendable, Equatable {
     renewed.variant = variant
     (renewed.bytes, renewed.facts, renewed.checksum) = (bytes, facts, checksum)
     if other.description.isEmpty { renewed.description = description }
+    renewed.owner = other.owner ?? owner
     return renewed
   }
 }
@@ -100,6 +103,8 @@ package struct RecordFlags: OptionSet, Sendable {
   package static let openOnlyWhileFresh = RecordFlags(rawValue: 32)
   /// It is a form of another picture; the place names that picture (`VariantPlace.init(ofFormOf:)`).
   package static let form = RecordFlags(rawValue: 64)
+  /// Its owner is written with it.
+  static let owned = RecordFlags(rawValue: 128)
 
   package init(rawValue: UInt8) { self.rawValue = rawValue }
 }
@@ -165,12 +170,15 @@ enum RecordCodec {
     writer.put(record.redirectTarget)
     for time in [record.initialAgeMs, record.lifetimeMs, record.whileRevalidateMs] { writer.put(time) }
     writer.put(record.ifErrorMs ?? silence)
-    writer.put(record.flags.rawValue)
+    var flags = record.flags
+    if record.owner == nil { flags.remove(.owned) } else { flags.insert(.owned) }
+    writer.put(flags.rawValue)
     writer.put(record.varying)
     put(record.place, in: &writer)
     writer.put(UInt32(clamping: record.tags.count))
     for tag in record.tags { writer.put(tag) }
     writer.put(record.description)
+    if let owner = record.owner { writer.put(owner) }
   }
 
   private static func put(_ variant: KeyVariant?, in writer: inout ByteWriter) {
@@ -213,6 +221,7 @@ enum RecordCodec {
     record.place = readPlace(&reader)
     record.tags = readTags(&reader)
     record.description = reader.bytes()
+    if record.flags.remove(.owned) != nil { record.owner = reader.number() }
     return record
   }
 

@@ -13,7 +13,7 @@ func key(_ url: String, _ identifier: String? = nil, _ scope: CredentialScope? =
 func image(
   _ key: CacheKey, bytes: Int = 1_000, serial: UInt64 = 1, headers: HeaderList = [],
   tags: [String] = [], width: Int = 8, isPurged: Bool = false, storedAt: Int64 = 0,
-  of byte: UInt8 = 7
+  of byte: UInt8 = 7, owner: UInt32? = nil
 ) -> CachedImage {
   let freshness = Freshness(status: 200, headers: headers, receivedAt: 0)
   return CachedImage.make(
@@ -24,7 +24,7 @@ func image(
     answer: ImageAnswer(
       StoredResponse(status: 200, headers: headers), freshness: freshness,
       vary: VaryOutcome(varying: varyingNames(headers), sent: [])),
-    tags: tags, serial: serial, isPurged: isPurged, checked: .max,
+    tags: tags, owner: owner, serial: serial, isPurged: isPurged, checked: .max,
     stored: StoredMoment(at(storedAt), wall: storedAt))
 }
 

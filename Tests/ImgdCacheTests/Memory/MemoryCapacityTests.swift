@@ -249,4 +249,31 @@ struct MemoryCapacityTests {
     #expect(tier.peek(key("http://h/257")) == nil)
     #expect(tier.peek(key("http://h/258")) != nil)
   }
+
+  @Test func `a user who floods loses his own pictures, however new they are`() {
+    let tier = MemoryTier.holding(100_000, preferred: 80_000)
+    let cost = image(key(url(0)), bytes: 9_000, owner: 1).cost
+    for number in 0..<4 { _ = tier.add(image(key(url(number)), bytes: 9_000, owner: 1), at: at(0)) }
+    for number in 10..<100 { _ = tier.add(image(key(url(number)), bytes: 9_000, owner: 2), at: at(1)) }
+    #expect((0..<4).allSatisfy { tier.peek(key(url($0))) != nil })
+    #expect(tier.peek(key(url(99))) != nil && tier.usage <= 100_000 && tier.usage > 4 * cost)
+    // Whoever comes third has the same share.
+    for number in 200..<300 { _ = tier.add(image(key(url(number)), bytes: 9_000, owner: 3), at: at(2)) }
+    #expect((0..<3).allSatisfy { tier.peek(key(url($0 + 1))) != nil })
+  }
+
+  @Test func `bytes of a picture that has forms stay while their user is below a share`() {
+    let tier = MemoryTier.holding(100_000, preferred: 80_000)
+    let picture = image(key(url(0)), bytes: 20_000, owner: 1)
+    let form = picture.derived(
+      key: picture.key.made(of: picture.checksum, form: "small"),
+      body: ImageBody(Payload([1, 2, 3]), facts: picture.facts), owner: 1, checked: picture.checked)
+    _ = tier.add(picture, at: at(0))
+    _ = tier.add(form, at: at(0))
+    _ = tier.keepPlace(of: form, as: "small", with: picture)
+    for number in 10..<100 { _ = tier.add(image(key(url(number)), bytes: 9_000, owner: 2), at: at(1)) }
+    #expect(tier.peek(picture.key)?.hasBody == true)
+    for number in 100..<104 { _ = tier.add(image(key(url(number)), bytes: 9_000, owner: 1), at: at(1)) }
+    #expect(tier.peek(picture.key)?.hasBody == false)
+  }
 }

@@ -17,15 +17,17 @@ package struct DiskEntry: Sendable, Equatable {
   package var lastAccess: UInt32
   /// Zero when the origin has to be asked before every use.
   package var freshUntil: UInt32
-  /// Whether everything that a plain answer says of the picture is known here (`RecordFlags.plain`).
-  private(set) var isPlain: Bool
-  /// Whether it is a form of a picture, under the base of that picture (`KeyDigest.formBase`).
-  let isForm: Bool
   /// Whether there is a file: the bytes of a picture may have gone before its forms.
   package private(set) var hasBody: Bool
+  /// All flags but `away`.
+  private var traits: EntryFlags
+  /// The period in which a use was last noted for the index file (`UseLog`), which only this process knows.
+  private var usedIn: UInt16 = 0
   /// A number that all entries share whose answers are to one name and depend on the request, or that are forms of one
   /// picture; zero for one that is found under its own key alone.
   var base: UInt32
+  /// The user for whom it counts (`EntryOwner`).
+  var owner: UInt32
 
   // Known to this process alone.
 
@@ -34,29 +36,28 @@ package struct DiskEntry: Sendable, Equatable {
   var verifiedIn: UInt32 = 0
   /// The place of the next form of the same picture; negative after the last.
   var nextForm: Int32 = -1
+  /// The place of the form before this one; negative for the first.
+  var previousForm: Int32 = -1
   /// The stamp of its file (`FileStatus`) when its bytes were known to be those that were stored; zero if they have
   /// to be compared.
   var stamp: UInt64 = 0
-  /// The period in which a use was last noted for the index file (`UseLog`).
-  private var usedIn: UInt16 = 0
-  /// The place of the form before this one; negative for the first.
-  var previousForm: Int32 = -1
 
   package var allocated: Int { Int(blocks) * 512 }
 
   /// What is charged for facts alone: more than their rows in the index file and their entry take.
   static let chargeForFacts = 1_024
 
-  var flags: EntryFlags {
-    var flags: EntryFlags = isPlain ? .plain : []
-    if isForm { flags.insert(.form) }
-    if !hasBody { flags.insert(.away) }
-    return flags
-  }
+  /// Whether everything that a plain answer says of the picture is known here (`RecordFlags.plain`).
+  var isPlain: Bool { traits.contains(.plain) }
+  /// Whether it is a form of a picture, under the base of that picture (`KeyDigest.formBase`).
+  var isForm: Bool { traits.contains(.form) }
+
+  var flags: EntryFlags { hasBody ? traits : traits.union(.away) }
 
   init(
     number: UInt32, digest: KeyDigest, bytes: UInt32, allocated: Int, facts: ImageFacts, modified: UInt32,
-    checksum: BodyChecksum, storedAt: UInt32, lastAccess: UInt32, freshUntil: UInt32, flags: EntryFlags, base: UInt32
+    checksum: BodyChecksum, storedAt: UInt32, lastAccess: UInt32, freshUntil: UInt32, flags: EntryFlags, base: UInt32,
+    owner: UInt32 = EntryOwner.nobody
   ) {
     self.number = number
     self.digest = digest
@@ -68,10 +69,10 @@ package struct DiskEntry: Sendable, Equatable {
     self.storedAt = storedAt
     self.lastAccess = lastAccess
     self.freshUntil = freshUntil
-    isPlain = flags.contains(.plain)
-    isForm = flags.contains(.form)
+    traits = flags.subtracting(.away)
     hasBody = !flags.contains(.away)
     self.base = base
+    self.owner = owner
   }
 
   init(_ row: IndexRow) {
@@ -81,7 +82,7 @@ package struct DiskEntry: Sendable, Equatable {
       facts: record.facts, modified: record.modified, checksum: record.checksum,
       storedAt: UInt32(clamping: record.storedAt), lastAccess: UInt32(clamping: row.lastAccess),
       freshUntil: UInt32(clamping: record.freshUntil), flags: EntryFlags(record.flags, isAway: row.isAway),
-      base: record.baseTag)
+      base: record.baseTag, owner: record.owner ?? EntryOwner.nobody)
   }
 
   /// Takes over what the origin has confirmed.
@@ -89,7 +90,8 @@ package struct DiskEntry: Sendable, Equatable {
     storedAt = UInt32(clamping: record.storedAt)
     freshUntil = UInt32(clamping: record.freshUntil)
     modified = record.modified
-    isPlain = record.flags.contains(.plain)
+    if record.flags.contains(.plain) { traits.insert(.plain) } else { traits.remove(.plain) }
+    owner = record.owner ?? owner
   }
 
   /// Notes that the bytes go.
@@ -120,8 +122,18 @@ package struct DiskEntry: Sendable, Equatable {
     seal.add(checksum.value)
     seal.add(flags.rawValue)
     seal.add(base)
+    // Entries of layout 9 have none.
+    if owner != EntryOwner.nobody { seal.add(owner) }
     return seal.finish()
   }
+}
+
+extension DiskEntry {
+  /// The flags and, above them, the owner, in one column: a row of layout 9 has zero there.
+  var marks: Int64 { Int64(owner &+ 1) << 8 | Int64(flags.rawValue) }
+
+  /// The owner in such a column.
+  static func owner(in marks: Int64) -> UInt32 { UInt32(truncatingIfNeeded: marks >> 8) &- 1 }
 }
 
 /// The yes-or-no properties of an entry, as the index file has them.

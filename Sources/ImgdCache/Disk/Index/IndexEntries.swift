@@ -68,7 +68,7 @@ package struct IndexEntries {
       guard var entry = try entry(number: number), entry.hasBody else { continue }
       entry.shed()
       if let file = try unlinks.add(number, keepUntil: keepUntil(number)) { files.append(file) }
-      try connection.run(.shedEntry, entry.allocated, entry.flags.rawValue, entry.seal, number)
+      try connection.run(.shedEntry, entry.allocated, entry.marks, entry.seal, number)
     }
     return files
   }
@@ -79,7 +79,7 @@ package struct IndexEntries {
     statement.bind(entry.digest)
     statement.bind(entry.bytes, entry.allocated, entry.storedAt, entry.lastAccess, entry.freshUntil)
     statement.bind(facts.format, facts.orientation, facts.width, facts.height, facts.frames)
-    statement.bind(entry.modified, entry.checksum.value, entry.flags.rawValue, entry.base, entry.seal)
+    statement.bind(entry.modified, entry.checksum.value, entry.marks, entry.base, entry.seal)
     try statement.run()
     guard let number = UInt32(exactly: connection.lastNumber) else { throw .damaged("all numbers are used up") }
     return number
@@ -96,7 +96,7 @@ package struct IndexEntries {
 
   private func renewEntry(_ entry: DiskEntry) throws(IndexProblem) {
     try connection.run(
-      .renewEntry, entry.storedAt, entry.lastAccess, entry.freshUntil, entry.modified, entry.flags.rawValue,
+      .renewEntry, entry.storedAt, entry.lastAccess, entry.freshUntil, entry.modified, entry.marks,
       entry.base, entry.seal, entry.number)
   }
 

@@ -135,7 +135,7 @@ struct IndexOpening {
     if !isBlank { try IndexSchema.verify(connection) }
     try connection.expectWritable()
     try tune()
-    if isBlank { try IndexSchema.create(in: connection, isClean: isNew) }
+    if isBlank { try IndexSchema.create(in: connection, isClean: isNew) } else { try IndexSchema.raise(connection) }
     let wasClean = try isClean()
     if wasClean { try mark(clean: false) }
     try connection.execute("PRAGMA synchronous = NORMAL")

@@ -4,13 +4,15 @@ internal import CSQLite
 ///
 /// `entry` has all that a scan needs, in rows of fixed size; its `base` is the same for answers to one name that
 /// depend on the request, or for forms of one picture, and zero for others. `plain` has the flags of an entry
-/// (`EntryFlags`), of which that is the first. `picture` has the names that are searched for and the stored record.
+/// (`EntryFlags`), of which that is the first, and its owner. `picture` has the names that are searched for and the stored record.
 /// Both are sealed: SQLite does not notice a changed byte inside a value, and an answer must not be wrong. `tag` is
 /// for purges, `removal` holds purges still to be carried out, `pending_unlink` the files that no entry needs any
 /// more. Independent of all these are `fleet_position`, the last purge of other hosts that is in force here, and
 /// `fleet_purge`, the purges of which the other hosts still have to be told.
 enum IndexSchema {
-  static let version = 9
+  static let version = 10
+  /// Its rows can be read as they are: they have no owner.
+  private static let earlier = 9
   /// "imgd", by which `file` and this program recognise the file.
   static let applicationID = 0x696D_6764
 
@@ -125,12 +127,18 @@ enum IndexSchema {
     }
     let found = try connection.number("user_version")
     guard found <= version else { throw .fromTheFuture(found) }
-    guard found == version else { throw .damaged("it has layout \(found)") }
+    guard found == version || found == earlier else { throw .damaged("it has layout \(found)") }
     guard try connection.word("encoding") == "UTF-8" else { throw .damaged("it is not UTF-8") }
     guard try Self.found(in: connection) == definitions.sorted() else {
       throw .damaged("it has other tables than layout \(version)")
     }
     try verifyNumbers(connection)
+  }
+
+  /// Keeps an earlier release from reading a file that it would take for a damaged one.
+  static func raise(_ connection: Connection) throws(IndexProblem) {
+    guard try connection.number("user_version") == earlier else { return }
+    try connection.execute("PRAGMA user_version = \(version)")
   }
 
   /// Refuses forged numbers of entries: if no higher number were left, it would look like a full disk.

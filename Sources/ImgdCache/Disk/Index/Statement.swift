@@ -201,10 +201,13 @@ extension Statement {
     return number == 1
   }
 
-  private func entryFlags() throws(IndexProblem) -> EntryFlags {
-    let flags = EntryFlags(rawValue: try integer())
-    guard EntryFlags.all.isSuperset(of: flags) else { throw .damaged("the flags of an entry are \(flags.rawValue)") }
-    return flags
+  private func entryMarks() throws(IndexProblem) -> (flags: EntryFlags, owner: UInt32) {
+    let marks: Int64 = try integer()
+    let flags = EntryFlags(rawValue: UInt8(truncatingIfNeeded: marks))
+    guard EntryFlags.all.isSuperset(of: flags), 0...Int64(UInt32.max) ~= marks >> 8 else {
+      throw .damaged("the flags of an entry are \(marks)")
+    }
+    return (flags, DiskEntry.owner(in: marks))
   }
 
   func match() throws(IndexProblem) -> IndexMatch {
@@ -220,12 +223,13 @@ extension Statement {
     let sizes: (Int32, Int32, Int32) = (try integer(), try integer(), try integer())
     let modified: UInt32 = try integer()
     let checksum = BodyChecksum(try bits())
+    let marks = try entryMarks()
     let entry = DiskEntry(
       number: number, digest: digest, bytes: bytes, allocated: allocated,
       facts: ImageFacts(
         format: format, width: Int(sizes.0), height: Int(sizes.1), frames: Int(sizes.2), orientation: Int(orientation)),
       modified: modified, checksum: checksum, storedAt: times.0, lastAccess: times.1, freshUntil: times.2,
-      flags: try entryFlags(), base: try integer())
+      flags: marks.flags, base: try integer(), owner: marks.owner)
     guard try bits() == entry.seal else { throw .damaged("entry \(number) has been changed") }
     return entry
   }

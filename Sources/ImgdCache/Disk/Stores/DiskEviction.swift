@@ -22,16 +22,17 @@ final class DiskEviction: DiskPart {
 
   func trim() {
     guard index.isLoaded, !isTrimming, index.allocated > rules.limits.capacity else { return }
-    evictOn { [rules] in rules.limits.preferred }
+    evictOn(sharing: rules.limits.capacity) { [rules] in rules.limits.preferred }
   }
 
-  private func evictOn(afterSparing before: Int = 0, until wanted: @escaping () -> Int) {
-    let step = evict(until: wanted())
+  /// Nobody loses anything while below an equal share of a capacity.
+  private func evictOn(sharing capacity: Int, afterSparing before: Int = 0, until wanted: @escaping () -> Int) {
+    let step = evict(until: wanted(), sharing: capacity)
     isTrimming = step.goesOn
     guard isTrimming else { return }
     let spared = step.evicted > 0 ? 0 : before + step.spared
     guard spared >= index.count else {
-      return loop.nextTick { [unowned self] in evictOn(afterSparing: spared, until: wanted) }
+      return loop.nextTick { [unowned self] in evictOn(sharing: capacity, afterSparing: spared, until: wanted) }
     }
     loop.schedule(after: Self.pause) { [unowned self] in
       isTrimming = false
@@ -42,7 +43,8 @@ final class DiskEviction: DiskPart {
   /// Makes twice the room that is asked for, so that the next picture finds some too; returns whether any was made.
   func makeRoom(for bytes: Int) -> Bool {
     let before = index.allocated
-    evict(until: max(index.allocated - 2 * bytes - (1 << 20), 0), urgently: true)
+    let wanted = max(index.allocated - 2 * bytes - (1 << 20), 0)
+    evict(until: wanted, sharing: wanted, urgently: true)
     return index.allocated < before
   }
 
@@ -58,7 +60,7 @@ final class DiskEviction: DiskPart {
       then: { [unowned self] missing in
         guard let missing, missing > 0 else { return }
         let wanted = max(index.allocated - missing, 0)
-        evictOn { wanted }
+        evictOn(sharing: wanted) { wanted }
       })
   }
 
@@ -96,16 +98,18 @@ final class DiskEviction: DiskPart {
   /// Removes what goes next: the bytes of sources, then what was least recently used. What is spared moves to the other
   /// end of the order, so that it is not in the way again. `goesOn` says whether more has to go and some have not been
   /// looked at.
-  @discardableResult private func evict(until wanted: Int, urgently: Bool = false) -> (
+  @discardableResult private func evict(until wanted: Int, sharing capacity: Int, urgently: Bool = false) -> (
     evicted: Int, spared: Int, goesOn: Bool
   ) {
     let most = urgently ? Self.mostUrgent : Self.mostAtOnce
     var choice = Choice(left: index.allocated)
-    if rules.limits.shedsOriginals { choose(from: index.sources, until: wanted, most: most, into: &choice) }
+    if rules.limits.shedsOriginals {
+      choose(from: index.sources(sharing: capacity), until: wanted, most: most, into: &choice)
+    }
     // What was chosen is out of the way before the order is asked.
     carryOut(choice, urgently: urgently)
     var rest = Choice(left: index.allocated)
-    choose(from: index.victims, until: wanted, most: most - choice.count, into: &rest)
+    choose(from: index.victims(sharing: capacity), until: wanted, most: most - choice.count, into: &rest)
     carryOut(rest, urgently: urgently)
     let count = choice.count + rest.count
     let spared = choice.spared.count + rest.spared.count

@@ -30,7 +30,11 @@ final class DiskStores: DiskPart {
   /// Whether something is on its way, or will be when this tick ends.
   var isStoring: Bool { inFlight > 0 || health.state == .ok && !queue.unsent.isEmpty }
 
-  func image(for key: CacheKey) -> CachedImage? { queue.store(of: key).flatMap { isVoid($0) ? nil : $0.image } }
+  func image(for key: CacheKey) -> CachedImage? {
+    guard let store = queue.store(of: key), !isVoid(store) else { return nil }
+    if store.isStale { store.image.markStale() }
+    return store.image
+  }
 
   func contains(_ image: CachedImage) -> Bool { queue.store(of: image) != nil }
 
@@ -47,12 +51,13 @@ final class DiskStores: DiskPart {
   private func isVoid(_ store: PendingStore) -> Bool {
     guard !store.image.isPurged else { return true }
     let verdict = purges.verdict(on: store.key, tags: store.image.tags, in: .disk, after: store.checked, storedAt: nil)
+    store.checked = purges.newest
     switch verdict {
-    case .untouched: store.checked = purges.newest
-    case .stale: break
+    case .untouched: return false
+    case .stale: store.isStale = true
     case .purged: store.image.isPurged = true
     }
-    return verdict != .untouched
+    return verdict == .purged
   }
 
   func refusal(of image: CachedImage) -> PathRefusal? {
@@ -72,7 +77,13 @@ final class DiskStores: DiskPart {
     if let refusal = refusal(of: image) { return refusal }
     guard queue.store(of: image) == nil else { return nil }
     if purges.verdict(on: image, in: .disk) == .stale { image.markStale() }
-    guard let record = StoredRecord(image, wall: rules.wall, at: loop.now, packsFields: false) else { return .tooLarge }
+    guard var record = StoredRecord(image, wall: rules.wall, at: loop.now, packsFields: false) else { return .tooLarge }
+    // It stays with whom it counts for, unless it has grown without that user's doing.
+    if let former = index.place(of: record.digest).map({ index[$0] }), former.owner != EntryOwner.nobody,
+      record.bytes <= Int(former.bytes)
+    {
+      record.owner = former.owner
+    }
     let key = CacheKey(
       url: CanonicalURL(canonical: record.url), identifier: record.identifier, variant: record.variant,
       knownDigest: record.digest)
@@ -96,7 +107,8 @@ final class DiskStores: DiskPart {
   private func sendBatch() {
     guard health.state == .ok, !queue.unsent.isEmpty else { return }
     let batch = queue.takeBatch(most: Self.mostInBatch, bytes: Self.mostBytesInBatch)
-    let (orders, minFree) = (batch.map(\.order), rules.limits.minFree)
+    let orders = batch.map { isVoid($0) || !$0.isStale ? $0.order : $0.order.stale }
+    let minFree = rules.limits.minFree
     let count = verified.countForStores(amongOthers: inFlight > 0)
     for store in batch { store.noticedUnder = verified.covers(store.order.row.record.digest) ? count : nil }
     inFlight += 1
@@ -139,6 +151,8 @@ final class DiskStores: DiskPart {
       // A purge came while it was being written.
       removals.remove(place, of: entry.digest)
     } else {
+      // The soft purge that came has the writer mark the row, which it finds.
+      if store.isStale { index.markStale(entry.digest, number: entry.number) }
       reports.onNews(.stored(store.image, bytes: Int(entry.bytes)))
     }
     settle(store)
@@ -183,6 +197,8 @@ final class PendingStore {
   var wasRetried = false
   /// The last purge that it was compared with on its way.
   var checked: UInt64
+  /// Whether a soft purge came while it was on its way.
+  var isStale = false
 
   init(_ image: CachedImage, _ key: CacheKey, _ order: StoreOrder, checked: UInt64) {
     self.image = image

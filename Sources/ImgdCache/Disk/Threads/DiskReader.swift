@@ -25,9 +25,10 @@ enum FileAnswer<Found: Sendable>: Sendable {
 final class DiskReader {
   private static let mostExamined = 10_000
 
-  private var directory: DiskDirectory?
-  private var index: IndexFile?
   private var gathering = EntryGathering()
+  /// It is freed before its directory, whose lock it needs.
+  private var index: IndexFile?
+  private var directory: DiskDirectory?
 
   func open(_ directory: DiskDirectory) throws(DiskTrouble) {
     close()

@@ -133,11 +133,13 @@ final class OpenDisk {
   /// How many entries are found in one go: they all leave the index in memory in one tick of the control loop.
   static let mostFound = 256
 
-  let directory: DiskDirectory
-  let shelves: PictureShelves
-  private let index: IndexFile
+  // Without a stop they are freed in this order: the index has to be closed when the lock of its directory is let go.
+
   private var search: IndexSearch?
   private var scan: IndexScan?
+  private let index: IndexFile
+  let shelves: PictureShelves
+  let directory: DiskDirectory
 
   init(_ directory: DiskDirectory, index: IndexFile) {
     self.directory = directory

@@ -15,6 +15,13 @@ final class StoreOrder: Sendable {
     self.payload = payload
     self.keepReplacedUntil = keepReplacedUntil
   }
+
+  /// The same for a picture that its origin has to confirm before it is shown again.
+  var stale: StoreOrder {
+    var row = row
+    row.record.freshUntil = 0
+    return StoreOrder(row: row, headers: headers, payload: payload, keepReplacedUntil: keepReplacedUntil)
+  }
 }
 
 /// Stores pictures: first as files without names, then their rows in one commit, then the names.

@@ -48,11 +48,12 @@ final class DiskIndex {
 
   subscript(place: Int) -> DiskEntry { table[place] }
 
-  /// The places in use in the order in which they go when room is made.
-  var victims: some Sequence<Int> { table.victims }
+  /// The places in use in the order in which they go when room is made, as far as users have more than a share of a
+  /// capacity.
+  func victims(sharing capacity: Int) -> EvictionOrder.Victims { table.victims(sharing: capacity) }
 
-  /// The places of pictures with forms whose bytes go before anything else, in their order.
-  var sources: some Sequence<Int> { table.sources }
+  /// The places of pictures with forms whose bytes go before anything else of their users, in their order.
+  func sources(sharing capacity: Int) -> EvictionOrder.Victims { table.sources(sharing: capacity) }
 
   /// The entry that says how old another one is: for a form that of its picture, as far as it is here.
   func ageEntry(of entry: DiskEntry) -> DiskEntry {
@@ -198,7 +199,7 @@ final class DiskIndex {
 /// The entries of the disk tier, found by the digests of their keys and ordered by their last use.
 struct EntryTable {
   private(set) var count = 0
-  var allocated = 0
+  private(set) var allocated = 0
   /// How many entries have no bytes.
   var recordCount = 0
 
@@ -206,7 +207,7 @@ struct EntryTable {
 
   /// The entries by place, in parts of equal size, so that nothing has to move when the table grows.
   private var parts: [[DiskEntry?]] = []
-  private var order = EvictionOrder()
+  private(set) var order = EvictionOrder()
   /// The pictures with bytes of which a form was made after they were last used themselves.
   var chain = PlaceChain()
   /// By the ends of digests, from which the forms of a picture know it.
@@ -261,7 +262,9 @@ struct EntryTable {
     set { put(newValue, at: place) }
   }
 
-  var victims: some Sequence<Int> { order.oldestFirst }
+  func victims(sharing capacity: Int = 0) -> EvictionOrder.Victims {
+    order.victims(sharing: capacity) { entry(at: $0)?.allocated ?? 0 }
+  }
 
   func places(from start: Int, count: Int) -> [Int]? {
     let end = parts.count << Self.partBits
@@ -270,7 +273,7 @@ struct EntryTable {
   }
 
   @discardableResult mutating func insert(_ entry: DiskEntry, asNewest: Bool = true) -> Int {
-    let place = order.insert(asNewest: asNewest)
+    let place = order.insert(of: entry.owner, costing: entry.allocated, asNewest: asNewest)
     put(entry, at: place)
     table.insert(tag(of: entry.digest), place)
     if entry.isForm { linkForm(place, asNewest: asNewest) } else { noteBase(entry.base, at: place) }
@@ -284,8 +287,8 @@ struct EntryTable {
 
   @discardableResult mutating func remove(_ place: Int) -> DiskEntry {
     let entry = self[place]
-    order.remove(place)
-    if chain.contains(place) { chain.remove(place) }
+    forgetSource(place)
+    order.remove(place, costing: entry.allocated)
     table.remove(tag(of: entry.digest), place)
     if entry.isForm { unlinkForm(place) } else { forgetBase(entry.base, at: place) }
     put(nil, at: place)
@@ -298,10 +301,15 @@ struct EntryTable {
 
   mutating func touch(_ place: Int) { order.touch(place) }
 
+  mutating func charge(_ place: Int, _ cost: Int) {
+    allocated += cost
+    order.charge(place, cost)
+  }
+
   /// Makes an entry the last to go, with its bytes.
   mutating func spare(_ place: Int) {
     touch(place)
-    if chain.contains(place) { chain.remove(place) }
+    forgetSource(place)
   }
 
   mutating func use(_ place: Int, at wall: UInt32) {

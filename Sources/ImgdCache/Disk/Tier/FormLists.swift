@@ -16,14 +16,16 @@ extension EntryTable {
   }
 
   /// The places of sources, the first to go first.
-  var sources: some Sequence<Int> { chain.oldestFirst }
+  func sources(sharing capacity: Int = 0) -> EvictionOrder.Victims {
+    order.victims(of: chain, sharing: capacity) { (entry(at: $0)?.allocated ?? 0) - DiskEntry.chargeForFacts }
+  }
 
   /// Lets go of the bytes of an entry, and returns how much less is charged for it.
   mutating func shed(_ place: Int) -> Int {
     let before = self[place].allocated
     self[place].shed()
     let less = before - self[place].allocated
-    allocated -= less
+    charge(place, -less)
     recordCount += 1
     spare(place)
     return less
@@ -65,14 +67,21 @@ extension EntryTable {
     if let next = Self.place(form.nextForm) { self[next].previousForm = form.previousForm }
     // Without forms, a picture goes in the order of its use.
     guard form.nextForm < 0, firstForm(of: form.base) == nil, let original = original(ofBase: form.base) else { return }
-    if chain.contains(original) { chain.remove(original) }
+    forgetSource(original)
+  }
+
+  mutating func forgetSource(_ place: Int) {
+    guard chain.contains(place) else { return }
+    order.aim(&chain, at: place)
+    chain.remove(place)
   }
 
   /// Lets the bytes of a picture go first, if there are any, and forms of it.
   mutating func makeSource(_ place: Int, asNewest: Bool) {
     let entry = self[place]
     guard entry.hasBody, !entry.isForm, hasForms(of: entry.digest) else { return }
-    if chain.contains(place) { chain.remove(place) }
+    forgetSource(place)
+    order.aim(&chain, at: place)
     if asNewest { chain.putInFront(place) } else { chain.putAtEnd(place) }
   }
 }

@@ -62,8 +62,8 @@ final class DownloadSettlement: FetchPart {
     let image = CachedImage.make(
       key: key, body: ImageBody(result.payload, facts: ImageFacts(picture), checksum: received.checksum),
       answer: ImageAnswer(received.response, freshness: freshness, vary: vary),
-      tags: download.tags, serial: download.serial, isPurged: download.isPurgedEverywhere, checked: download.checked,
-      stored: moment)
+      tags: download.tags, owner: download.uid, serial: download.serial, isPurged: download.isPurgedEverywhere,
+      checked: download.checked, stored: moment)
     keep(image, of: download)
     return .image(DeliveredImage(image: image, source: .network))
   }
@@ -204,8 +204,8 @@ final class DownloadSettlement: FetchPart {
         key: key, body: ImageBody(Payload([]), facts: .none, checksum: .unknown),
         answer: ImageAnswer(
           response, freshness: freshness, vary: download.mergeKey.outcome(of: headers),
-          isFromPublicAddress: redirect?.isFromPublicAddress ?? false), tags: download.tags, serial: download.serial,
-        checked: download.checked, stored: moment))
+          isFromPublicAddress: redirect?.isFromPublicAddress ?? false), tags: download.tags, owner: download.uid,
+        serial: download.serial, checked: download.checked, stored: moment))
   }
 
   /// Whether a failure can serve as an answer later: for a while, once it has been confirmed, or in place of an origin

@@ -214,6 +214,8 @@ final class FleetLookup {
   var limit: Timer?
   /// The tiers of this machine in which any of them wants the picture.
   private(set) var tiers: Tiers = []
+  /// The user who asked first.
+  private(set) var owner: UInt32?
   fileprivate var waiting = Roll<(FleetFinding) -> Void>()
 
   init(serial: UInt64, name: Name, checked: UInt64, at now: Instant) {
@@ -225,6 +227,7 @@ final class FleetLookup {
 
   func add(_ wish: PictureWish, then: @escaping (FleetFinding) -> Void) -> UInt64 {
     tiers.formUnion(wish.tiers)
+    owner = owner ?? wish.claimant.uid
     return waiting.append(then)
   }
 
@@ -275,7 +278,7 @@ extension FleetPicture {
     let key = lookup.name.key
     return CachedImage.make(
       record, key: key.key, payload: payload, facts: ImageFacts(picture), sent: key.sent, vary: { key.outcome(of: $0) },
-      serial: lookup.serial, checked: lookup.checked,
+      owner: lookup.owner, serial: lookup.serial, checked: lookup.checked,
       stored: StoredMoment(age: age, now: now, nowWall: WallClock.seconds))
   }
 }

@@ -202,7 +202,7 @@ final class Renditions {
 
   private func keep(_ picture: MadePicture, _ checksum: BodyChecksum, for work: RenditionWork) {
     if picture.content.takesReserve { pictures.noteEviction(pictures.memory.giveUpPixels()) }
-    let image = work.original.made(picture, checksum, as: work.rendition, key: work.key, checked: work.checked)
+    let image = work.original.made(picture, checksum, for: work)
     // It may be kept if its original may.
     if work.original.freshness.refusal == nil {
       made.keep(image, as: work.rendition.form, of: work.original, in: work.tiers)
@@ -239,11 +239,12 @@ final class Renditions {
 extension CachedImage {
   /// The image of what a decoder has made of this picture. A small file gets no descriptor of its own.
   fileprivate func made(
-    _ made: MadePicture, _ checksum: BodyChecksum, as rendition: Rendition, key: CacheKey, checked: UInt64
+    _ made: MadePicture, _ checksum: BodyChecksum, for work: RenditionWork
   ) -> CachedImage {
+    let rendition = work.rendition
     let isSmall = made.format != nil && made.content.count <= Payload.heapLimit
     return derived(
-      key: key,
+      key: work.key,
       body: ImageBody(
         isSmall ? made.content.plain : made.content.outsideReserve(),
         facts: ImageFacts(
@@ -252,7 +253,7 @@ extension CachedImage {
         // A file says what it is, for those who look for a form to make another of.
         description: made.format == nil
           ? PixelNotes(layout: rendition.layout, delays: made.delays).packed : Array(rendition.form.utf8),
-        isPixels: made.format == nil), checked: checked)
+        isPixels: made.format == nil), owner: work.holder.uid, checked: work.checked)
   }
 }
 

@@ -326,7 +326,8 @@ private let oddRows: [IndexRow] = [
     $0.record.facts = ImageFacts(
       format: .max, width: .min, height: .max, frames: -1, orientation: 255)
     $0.record.status = -7
-    $0.record.flags = RecordFlags(rawValue: .max)
+    $0.record.flags = RecordFlags(rawValue: 127)
+    $0.record.owner = 4_294_967_294
   },
   odd { $0.host = "[2001:db8::1]" },
   odd { $0.host = "10.0.0.1" },

@@ -88,6 +88,22 @@ struct IndexOpeningTests {
     }
   }
 
+  @Test func `an index of the layout before is taken over, and its entries have no owner`() throws {
+    try closed()
+    let rows = try sample.contents().rows
+    try sample.sql("PRAGMA user_version = 9")
+    #expect(try sample.open(.readOnly).entries.entries(after: 0, limit: 9).count == rows.count)
+    let index = try sample.open()
+    #expect(try index.entries.entries(after: 0, limit: 9).allSatisfy { $0.owner == EntryOwner.nobody })
+    #expect(try index.entries.entries(after: 0, limit: 9).count == rows.count)
+    try index.close(clean: true)
+    let problem = problem {
+      try sample.sql("PRAGMA user_version = \(IndexSchema.version)")
+      _ = try sample.open()
+    }
+    #expect(problem == nil)
+  }
+
   @Test(arguments: [
     "PRAGMA user_version = 0", "PRAGMA user_version = 6", "PRAGMA user_version = -1",
     "PRAGMA application_id = 7",

@@ -50,23 +50,23 @@ struct FormListTests {
   @Test func `the bytes go first of which a form was made last, until they are used`() {
     var table = EntryTable()
     let places = (1...3).map { table.insert(entry(picture($0))) }
-    #expect(Array(table.sources).isEmpty)
+    #expect(Array(table.sources()).isEmpty)
     let forms = [2, 1, 3].map { table.insert(entry(picture(100 + $0), formOf: picture($0))) }
-    #expect(Array(table.sources) == [places[1], places[0], places[2]])
+    #expect(Array(table.sources()) == [places[1], places[0], places[2]])
     table.use(places[0], at: 5)
-    #expect(Array(table.sources) == [places[1], places[2]])
+    #expect(Array(table.sources()) == [places[1], places[2]])
     // Another form is made of them: they were needed for that alone.
     _ = table.insert(entry(picture(111), formOf: picture(1)))
-    #expect(Array(table.sources) == [places[1], places[2], places[0]])
+    #expect(Array(table.sources()) == [places[1], places[2], places[0]])
     table.remove(forms[2])
-    #expect(!table.hasForms(of: picture(3)) && !table.sources.contains(places[2]))
+    #expect(!table.hasForms(of: picture(3)) && !table.sources().contains(places[2]))
     table.remove(places[1])
     #expect(table.shed(places[0]) == 4_096 - DiskEntry.chargeForFacts)
     #expect(table.recordCount == 1 && !table[places[0]].hasBody)
     #expect(table.allocated == 4 * 4_096 + DiskEntry.chargeForFacts)
     // Facts alone are no source, whatever is made.
     _ = table.insert(entry(picture(112), formOf: picture(1)))
-    #expect(!Array(table.sources).contains(places[0]))
+    #expect(!Array(table.sources()).contains(places[0]))
     table.remove(places[0])
     #expect(table.recordCount == 0)
   }
@@ -80,19 +80,19 @@ struct FormListTests {
     _ = table.insert(entry(picture(101), formOf: picture(1)), asNewest: false)
     let first = table.insert(entry(picture(1)), asNewest: false)
     let second = table.insert(entry(picture(2)), asNewest: false)
-    #expect(Array(table.sources) == [first])
+    #expect(Array(table.sources()) == [first])
     _ = table.insert(entry(picture(102), formOf: picture(2)), asNewest: false)
-    #expect(Array(table.sources) == [second, first])
+    #expect(Array(table.sources()) == [second, first])
   }
 
   @Test func `the use of a form moves its picture only when that is facts alone`() {
     var table = EntryTable()
     let places = (1...2).map { table.insert(entry(picture($0))) }
     table.useFacts(places[0], at: 7)
-    #expect(Array(table.victims) == places && table[places[0]].lastAccess == 7)
+    #expect(Array(table.victims()) == places && table[places[0]].lastAccess == 7)
     _ = table.shed(places[0])
     _ = table.shed(places[1])
     table.useFacts(places[0], at: 8)
-    #expect(Array(table.victims) == [places[1], places[0]])
+    #expect(Array(table.victims()) == [places[1], places[0]])
   }
 }

@@ -140,7 +140,7 @@ struct SheddingTests {
       stage.pass(.seconds(2))
       #expect(stage.tier.count == 12 && stage.tier.recordCount == records)
       // The bytes that are left go first again.
-      #expect(Array(stage.parts.index.sources).count == 6 - records)
+      #expect(Array(stage.parts.index.sources(sharing: 0)).count == 6 - records)
       for number in 0..<6 { #expect(form(of: number, on: stage) != nil, "\(number)") }
       #expect(stage.news.damaged.isEmpty)
       #expect(try stage.pictures().count == 12 - records)

@@ -91,7 +91,7 @@ struct TierOpeningTests {
       uniqueKeysWithValues: Self.urls.indices.map {
         (KeyDigest(url: Self.urls[$0], identifier: nil), $0)
       })
-    return index.victims.suffix(count).compactMap { digests[index[$0].digest] }
+    return index.victims(sharing: 0).suffix(count).compactMap { digests[index[$0].digest] }
   }
 
   // MARK: Damage

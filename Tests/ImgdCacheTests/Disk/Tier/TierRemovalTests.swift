@@ -101,6 +101,39 @@ struct TierRemovalTests {
     #expect(stage.fetch(url(2))?.isStale == true)
   }
 
+  @Test(arguments: [false, true])
+  func `a soft purge marks pictures on their way to the disk, and keeps them`(isBeingWritten: Bool) throws {
+    let stage = try TierStage()
+    stage.tier.add(photo(url(1), tags: ["t"], on: stage))
+    stage.tier.add(photo(url(2), on: stage))
+    if isBeingWritten { stage.parts.stores.send() }
+    var outcome: PurgeOutcome?
+    stage.tier.purge(TierStage.tagged, soft: true) { outcome = $0 }
+    #expect(stage.fetch(url(1))?.isStale == true)
+    stage.turn()
+    #expect(outcome?.entries == 1)
+    for _ in 0..<2 {
+      #expect(stage.fetch(url(1))?.isStale == true)
+      #expect(stage.fetch(url(2))?.isStale == false)
+      try stage.restart()
+    }
+  }
+
+  @Test func `a soft purge marks a picture that is written only after it`() throws {
+    let stage = try TierStage()
+    let mayWrite = Shared(false)
+    stage.parts.threads.order({ _ in _ = mayWrite.wait { $0 ? true : nil } }, then: { _ in })
+    TemporaryDirectory.remove(stage.place.path)
+    stage.tier.add(photo(url(1), tags: ["t"], on: stage))
+    stage.parts.stores.send()
+    stage.tier.purge(TierStage.tagged, soft: true) { _ in }
+    mayWrite.with { $0 = true }
+    stage.turn()
+    #expect(stage.fetch(url(1))?.isStale == true)
+    try stage.restart()
+    #expect(stage.fetch(url(1))?.isStale == true)
+  }
+
   @Test func `ages count from the purge and not from the restart`() throws {
     let stage = try TierStage()
     stage.store(photo(url(1), on: stage))

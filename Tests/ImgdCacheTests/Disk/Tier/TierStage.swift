@@ -270,7 +270,7 @@ extension DiskLimits {
 /// A picture as it comes from its origin at this moment.
 func photo(
   _ key: CacheKey, _ content: [UInt8] = body(1_000), headers: HeaderList = fresh,
-  tags: [String] = [], on stage: TierStage, isPurged: Bool = false
+  tags: [String] = [], of owner: UInt32? = nil, on stage: TierStage, isPurged: Bool = false
 ) -> CachedImage {
   CachedImage.make(
     key: key,
@@ -280,15 +280,15 @@ func photo(
     answer: ImageAnswer(
       StoredResponse(status: 200, headers: headers),
       freshness: Freshness(status: 200, headers: headers, receivedAt: stage.wall)),
-    tags: tags, serial: 1, isPurged: isPurged, checked: stage.tier.purges.newest,
+    tags: tags, owner: owner, serial: 1, isPurged: isPurged, checked: stage.tier.purges.newest,
     stored: StoredMoment(stage.now, wall: stage.wall))
 }
 
 func photo(
   _ url: String, _ content: [UInt8] = body(1_000), headers: HeaderList = fresh,
-  tags: [String] = [], on stage: TierStage
+  tags: [String] = [], of owner: UInt32? = nil, on stage: TierStage
 ) -> CachedImage {
-  photo(key(url), content, headers: headers, tags: tags, on: stage)
+  photo(key(url), content, headers: headers, tags: tags, of: owner, on: stage)
 }
 
 /// Good for an hour.

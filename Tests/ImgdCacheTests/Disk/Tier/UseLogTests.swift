@@ -50,7 +50,7 @@ struct UseLogTests {
     let places = fill(stage, UseLog.mostInPeriod + 2)
     for place in places.reversed() { uses.note(place) }
     #expect(uses.noted == UseLog.mostInPeriod)
-    #expect(Array(stage.parts.index.victims.prefix(2)) == places.suffix(2).reversed())
+    #expect(Array(stage.parts.index.victims(sharing: 0).prefix(2)) == places.suffix(2).reversed())
     stage.pass(.seconds(11))
     uses.note(places[0])
     #expect(uses.noted == 1)
