@@ -221,6 +221,34 @@ ssize_t linux_receive(int socket, void *bytes, size_t capacity) {
   return recv(socket, bytes, capacity, MSG_DONTWAIT);
 }
 
+void linux_set_up(struct linux_reader *reader, void *bytes, size_t capacity) {
+  memset(reader, 0, sizeof *reader);
+  reader->piece = (struct iovec){.iov_base = bytes, .iov_len = capacity};
+  reader->message.msg_iov = &reader->piece;
+  reader->message.msg_iovlen = 1;
+  reader->message.msg_control = reader->control;
+}
+
+ssize_t linux_receive_handed(int socket, struct linux_reader *reader) {
+  reader->message.msg_controllen = sizeof reader->control;
+  return recvmsg(socket, &reader->message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+}
+
+int linux_take_handed(struct linux_reader *reader, int fds[LINUX_MOST_HANDED]) {
+  int count = 0;
+  struct msghdr *message = &reader->message;
+  for (struct cmsghdr *header = CMSG_FIRSTHDR(message); header; header = CMSG_NXTHDR(message, header)) {
+    if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
+    size_t arrived = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (size_t i = 0; i < arrived && count < LINUX_MOST_HANDED; i++)
+      memcpy(&fds[count++], CMSG_DATA(header) + i * sizeof(int), sizeof(int));
+  }
+  if (message->msg_flags & MSG_CTRUNC && count < LINUX_MOST_HANDED) fds[count++] = -1;
+  message->msg_controllen = 0;
+  message->msg_flags = 0;
+  return count;
+}
+
 ssize_t linux_receive_with_fd(int socket, void *bytes, size_t capacity, int *fd) {
   struct iovec piece = {.iov_base = bytes, .iov_len = capacity};
   union {

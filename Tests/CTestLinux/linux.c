@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
@@ -111,3 +112,5 @@ int test_open_terminal(int *slave) {
   errno = error;
   return -1;
 }
+
+int test_memfd(void) { return memfd_create("handed", MFD_CLOEXEC | MFD_ALLOW_SEALING); }

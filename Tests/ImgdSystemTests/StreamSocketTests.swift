@@ -61,6 +61,28 @@ struct StreamSocketTests {
     }
   }
 
+  @Test func `descriptors that are received come with their bytes, at most two`() async {
+    await #expect(processExitsWith: .success) {
+      let pair = try SocketPair()
+      let scratch = ReadScratch()
+      let zero = open("/dev/zero", O_RDONLY)
+      for count in 0..<5 {
+        if count == 0 {
+          pair.poke("*")
+        } else {
+          try #require(send([42], with: [CInt](repeating: zero, count: count), to: pair.far) == 1)
+        }
+        try #require(pair.near.receive(into: scratch) == .bytes(1))
+        try #require(scratch.hasDescriptors == (count > 0))
+        let files = scratch.takeDescriptors()
+        try #require(files.count == min(count, 2))
+        for file in files { file.close() }
+        try #require(!scratch.hasDescriptors && scratch.takeDescriptors().isEmpty)
+        try #require(openDescriptors(of: "/dev/zero") == 1)
+      }
+    }
+  }
+
   @Test func `a stream socket knows its peer`() throws {
     let peer = try PeerCredentials(of: try SocketPair().near)
     #expect(peer.pid == getpid())

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/socket.h>
 #include <sys/types.h>
 
 // epoll, with the token as one 64-bit number.
@@ -51,6 +52,22 @@ int linux_set_nonblocking(int fd);
 ssize_t linux_send(int socket, const void *bytes, size_t count, int fd);
 // Receives bytes without waiting; attached descriptors are never accepted.
 ssize_t linux_receive(int socket, void *bytes, size_t capacity);
+// Where bytes with descriptors are received, set up once for many reads.
+enum { LINUX_MOST_HANDED = 2 };
+struct linux_reader {
+  struct msghdr message;
+  struct iovec piece;
+  _Alignas(struct cmsghdr) char control[CMSG_SPACE(LINUX_MOST_HANDED * sizeof(int))];
+};
+// Whether descriptors came, or one that the process has no room for.
+static inline int linux_has_handed(const struct linux_reader *reader) {
+  return reader->message.msg_controllen > 0 || reader->message.msg_flags & MSG_CTRUNC;
+}
+void linux_set_up(struct linux_reader *reader, void *bytes, size_t capacity);
+// Receives bytes without waiting, and the descriptors that came with the last of them.
+ssize_t linux_receive_handed(int socket, struct linux_reader *reader);
+// The descriptors of the last call, once; -1 stands for one that the process has no room for.
+int linux_take_handed(struct linux_reader *reader, int fds[LINUX_MOST_HANDED]);
 // Receives bytes and at most one descriptor (-1: none came); for clients. EMFILE where one came that the
 // process has no room for.
 ssize_t linux_receive_with_fd(int socket, void *bytes, size_t capacity, int *fd);

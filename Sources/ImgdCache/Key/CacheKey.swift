@@ -61,6 +61,12 @@ extension CacheKey {
     CacheKey(url: url, identifier: identifier, variant: KeyVariant(of: variant, checksum, form: form), scope: scope)
   }
 
+  /// The user whom alone it is for, under a URL and nothing else.
+  package var soleUser: UInt32? {
+    guard identifier == nil, let variant, variant.isOfUser else { return nil }
+    return UInt32(variant.low)
+  }
+
   package var cost: Int { url.text.utf8.count + (identifier?.utf8.count ?? 0) }
 }
 
@@ -111,14 +117,15 @@ package struct KeyVariant: Hashable, Sendable {
   /// Nil for a request that names nothing but a URL, which is nearly every one.
   ///
   /// `fields` are the request's header fields, under lower-case names, without its credentials. Without
-  /// fields, the user stands for itself: a hit with an identifier then costs no digest.
-  package init?(identifier: String?, fields: HeaderList = [], uid: UInt32) {
-    let hasIdentifier = identifier?.isEmpty == false
+  /// fields, the user stands for itself: a hit with an identifier then costs no digest. `isOwn` says that nobody else is
+  /// shown the answer, whatever the request names.
+  package init?(identifier: String?, fields: HeaderList = [], uid: UInt32, isOwn: Bool = false) {
+    let hasIdentifier = isOwn || identifier?.isEmpty == false
     guard hasIdentifier || !fields.isEmpty else { return nil }
     let telling = fields.isEmpty ? [] : fields.filter { !Self.isHarmless($0.name) }
     guard !telling.isEmpty else {
       guard hasIdentifier else { return nil }
-      self.init(high: 0, low: UInt64(uid))
+      self.init(of: uid)
       return
     }
     var parts: [UInt8] = []
@@ -130,6 +137,14 @@ package struct KeyVariant: Hashable, Sendable {
     let digest = Digest128(of: parts.span)
     self.init(high: digest.high, low: digest.low)
   }
+
+  /// The variant of what is one user's alone.
+  package init(of uid: UInt32) { self.init(high: 0, low: UInt64(uid)) }
+
+  var isOfUser: Bool { high == 0 && low < 1 << 32 }
+
+  /// The variant of a picture that is handed in: a request that names its URL has another key.
+  package static let handedIn = KeyVariant(high: 0, low: 1 << 32)
 
   /// The variant of something that was made of a picture, from the picture's own variant, the checksum of its
   /// bytes, and the form that was made of them.

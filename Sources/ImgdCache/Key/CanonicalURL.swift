@@ -32,6 +32,20 @@ package struct CanonicalURL: Hashable, Sendable {
 
   init(canonical text: String) { self.text = text }
 
+  /// The URL of a picture that a client hands in, before its bytes are known.
+  package static let ofDescriptor = CanonicalURL(canonical: "fd:")
+
+  /// The URL of such a picture: the SHA-256 of its bytes. No request can name it.
+  package init(ofBytes bytes: Span<UInt8>) {
+    let digest = Digest128.sha256(of: bytes)
+    var text = Array(Self.ofDescriptor.text.utf8)
+    for word in [digest.0, digest.1, digest.2, digest.3] { text.appendHex(UInt64(bigEndian: word), digits: 16) }
+    self.init(canonical: String(decoding: text, as: UTF8.self))
+  }
+
+  /// Whether no origin has it.
+  package var isHandedIn: Bool { text.utf8.first == UInt8(ascii: "f") }
+
   /// Brings a URL into its one form, or says what is wrong with it.
   package static func parse(_ text: String) throws(URLProblem) -> CanonicalURL {
     if isCanonical(text) { return CanonicalURL(canonical: text) }
@@ -66,6 +80,8 @@ package struct CanonicalURL: Hashable, Sendable {
   package var hostRange: Range<Int> { Self.hostRange(in: text.utf8.span) }
 
   static func hostRange(in bytes: Span<UInt8>) -> Range<Int> {
+    // The bytes of a picture that is handed in have nobody behind them but themselves.
+    if bytes[0] == UInt8(ascii: "f") { return 3..<bytes.count }
     let start =
       switch scheme(bytes) {
       case .http: 7
@@ -95,7 +111,7 @@ package struct CanonicalURL: Hashable, Sendable {
   package var port: Int {
     let bytes = text.utf8.span
     var index = hostRange.upperBound
-    guard bytes[index] == UInt8(ascii: ":") else { return isSecure ? 443 : 80 }
+    guard index < bytes.count, bytes[index] == UInt8(ascii: ":") else { return isSecure ? 443 : 80 }
     var port = 0
     index += 1
     while index < bytes.count, let digit = decimalValue(bytes[index]) {

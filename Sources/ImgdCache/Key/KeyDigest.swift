@@ -99,6 +99,13 @@ package struct Digest128: Hashable, Sendable {
   nonisolated(unsafe) private static let algorithm = unsafe EVP_MD_fetch(nil, "SHA256", nil)
 
   init(of bytes: Span<UInt8>) {
+    let digest = Self.sha256(of: bytes)
+    high = UInt64(bigEndian: digest.0)
+    low = UInt64(bigEndian: digest.1)
+  }
+
+  /// The whole digest, each word in the order of its bytes.
+  static func sha256(of bytes: Span<UInt8>) -> (UInt64, UInt64, UInt64, UInt64) {
     var digest: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
     let isMade = unsafe bytes.withUnsafeBufferPointer { bytes in
       unsafe withUnsafeMutableBytes(of: &digest) { digest in
@@ -107,7 +114,6 @@ package struct Digest128: Hashable, Sendable {
       }
     }
     precondition(isMade, "libcrypto has SHA-256")
-    high = UInt64(bigEndian: digest.0)
-    low = UInt64(bigEndian: digest.1)
+    return digest
   }
 }

@@ -52,12 +52,17 @@ final class Core {
     parts.downloader.apply(settings)
     parts.pipeline.startTransfers()
     clients.limits = WireLimits(settings.control)
+    // Others may be shown what a URL alone stands for now.
+    clients.forgetShapes()
   }
 
   /// Takes in that the last route out of this machine has gone, or that there is one again.
   func changeNetwork(isOffline: Bool) { parts.pipeline.changeNetwork(isOffline: isOffline) }
 
-  func inherit(_ image: CachedImage) { parts.pictures.variants.inherit(image) }
+  func inherit(_ image: CachedImage) {
+    parts.pictures.variants.inherit(image)
+    parts.own.inherit(image)
+  }
 
   /// Removes from memory what other rules for keys have left there: a request for such a URL means another key, but one
   /// whose line has a known shape would be shown it.
@@ -77,7 +82,10 @@ final class Core {
   }
 
   /// Drops the work that was not done when the loop stopped: it would keep the core alive for ever.
-  func close() { parts.turns.removeAll() }
+  func close() {
+    parts.turns.removeAll()
+    parts.copies.close()
+  }
 
   /// The activity, in one line that everybody may read: numbers, and no URL.
   var statusText: String {
@@ -105,4 +113,6 @@ struct Surroundings {
   var fleetServer: String?
   var processFacts: () -> ProcessFacts
   var access: Access
+  /// Copies what clients hand in, on a thread; only a test names another.
+  var copy: @Sendable (HandedBytes.Work) -> HandedBytes.Outcome? = HandedBytes.copy
 }

@@ -9,7 +9,9 @@ struct CoreParts {
   let desk: ReplyDesk
   let hub: EventHub
   let pictures: PictureTiers
+  let own: OwnPictures
   let downloader: Downloader
+  let copies: HandedBytes
   let made: MadePictures
   let renditions: Renditions
   let answers: FetchAnswers
@@ -35,6 +37,8 @@ struct CoreParts {
     desk = ReplyDesk(loop: loop)
     hub = EventHub(turns: turns)
     pictures = PictureTiers(disk: disk, hub: hub, turns: turns, loop: loop, settings: settings)
+    own = OwnPictures(access, in: pictures)
+    copies = HandedBytes(loop: loop, carryOut: surroundings.copy)
     origins = OriginRules(settings.origins)
     ledger = OriginLedger(origins, memory: pictures.memory, loop: loop)
     downloader = Downloader(
@@ -48,7 +52,8 @@ struct CoreParts {
       decoding: decoding, pictures: pictures, made: made, access, turns: turns, loop: loop, settings: settings)
     answers = FetchAnswers(pictures: pictures, renditions: renditions, loop: loop, settings: settings)
     let ground = FetchGround(
-      origins: origins, ledger: ledger, pictures: pictures, made: made, fleet: fleet, downloader: downloader,
+      origins: origins, ledger: ledger, pictures: pictures, made: made, own: own, fleet: fleet,
+      downloader: downloader, copies: copies,
       preparation: FormPreparation(renditions: renditions, pictures: pictures, answers: answers, loop: loop),
       answers: answers, hub: hub, turns: turns, loop: loop)
     jobs = FetchJobs(ground, access, settings: settings)
@@ -56,7 +61,8 @@ struct CoreParts {
     pipeline = FetchPipeline(ground, jobs: jobs, hits: hits, settings: settings)
     requests = FetchRequests(ground, jobs: jobs, hits: hits, pipeline: pipeline, settings: settings)
     clients = Clients(
-      limits: WireLimits(settings.control), access, known: hits, turns: turns, desk: desk, loop: loop)
+      limits: WireLimits(settings.control), access, known: hits, copies: copies, turns: turns, desk: desk, loop: loop)
+    own.onFirst = { [unowned clients] in clients.forgetShapes(of: $0) }
     downloader.onPlaces = { [unowned pipeline] in pipeline.startTransfers() }
     let places = Purge.Places(downloader: downloader, pictures: pictures, renditions: renditions, hub: hub)
     fleetPurges.applied.begin = { filter, isSoft, then in

@@ -188,7 +188,7 @@ package final class SharedDescriptor: Sendable {
 /// The status of one file at one moment.
 package struct FileStatus: Sendable {
   /// The kind of a file.
-  package enum Kind: Sendable { case regular, directory, link, other }
+  package enum Kind: Sendable { case regular, directory, link, pipe, socket, device, other }
 
   /// Identifies a file independent of its name.
   package struct Identity: Hashable, Sendable {
@@ -239,6 +239,9 @@ package struct FileStatus: Sendable {
     case S_IFREG: .regular
     case S_IFDIR: .directory
     case S_IFLNK: .link
+    case S_IFIFO: .pipe
+    case S_IFSOCK: .socket
+    case S_IFCHR, S_IFBLK: .device
     default: .other
     }
   }

@@ -5,10 +5,30 @@ import Glibc
 @safe package final class ReadScratch {
   // Safe: allocated once, and lent only as a span of the bytes that a read has filled.
   fileprivate let room: UnsafeMutableRawBufferPointer
+  fileprivate let reader: UnsafeMutablePointer<linux_reader>
 
-  package init(capacity: Int = 64 * 1024) { unsafe room = .allocate(byteCount: capacity, alignment: 16) }
+  package init(capacity: Int = 64 * 1024) {
+    unsafe room = .allocate(byteCount: capacity, alignment: 16)
+    unsafe reader = .allocate(capacity: 1)
+    unsafe linux_set_up(reader, room.baseAddress, capacity)
+  }
 
-  deinit { unsafe room.deallocate() }
+  deinit {
+    unsafe reader.deallocate()
+    unsafe room.deallocate()
+  }
+
+  /// Whether descriptors came with the last bytes of the last `receive`; they must be taken before the next one.
+  package var hasDescriptors: Bool {
+    @inline(__always) get { unsafe linux_has_handed(reader) != 0 }
+  }
+
+  /// The descriptors of the last `receive`, at most two of them: more than one is always too many.
+  package func takeDescriptors() -> [HandedFile] {
+    var numbers: [CInt] = [-1, -1]
+    let count = unsafe linux_take_handed(reader, &numbers)
+    return numbers.prefix(Int(count)).map { HandedFile(.descriptor(number: $0)) }
+  }
 
   /// The first `count` bytes of the last read.
   package func withBytes<R>(_ count: Int, _ body: (Span<UInt8>) -> R) -> R {
@@ -37,7 +57,15 @@ package struct StreamSocket: ~Copyable {
 
   /// Reads once. The kernel closes descriptors that the peer attached.
   package func read(into scratch: ReadScratch) -> Arrival {
-    let count = unsafe linux_receive(descriptor.number, scratch.room.baseAddress, scratch.room.count)
+    arrival(unsafe linux_receive(descriptor.number, scratch.room.baseAddress, scratch.room.count))
+  }
+
+  /// Reads once, with descriptors that the peer attached.
+  package func receive(into scratch: ReadScratch) -> Arrival {
+    arrival(unsafe linux_receive_handed(descriptor.number, scratch.reader))
+  }
+
+  @inline(__always) private func arrival(_ count: Int) -> Arrival {
     if count > 0 { return .bytes(count) }
     if count == 0 { return .end }
     return errno == EAGAIN || errno == EINTR ? .nothing : .broken

@@ -12,7 +12,8 @@ final class NameResolver {
 
   private unowned let loop: EventLoop
   private let count: HoldingsCount
-  private let threads: LookupThreads
+  private let threads: WorkThreads<String, NameAnswer>
+  private let answers: Mailbox<(name: String, NameAnswer)>
   private var resolved = ResolvedNames()
   /// All look-ups that wait in line or are under way.
   private var lookups: [String: NamedLookup] = [:]
@@ -26,10 +27,10 @@ final class NameResolver {
     self.loop = loop
     self.count = count
     let door = Door()
-    let answers = try loop.makeMailbox { [door] (answer: (name: String, NameAnswer)) in
+    answers = try loop.makeMailbox { [door] (answer: (name: String, NameAnswer)) in
       door.resolver?.found(answer.1, for: answer.name)
     }
-    threads = LookupThreads(lookUp: lookUp) { name, answer in answers.post((name, answer)) }
+    threads = WorkThreads(name: "imgd-names", carryOut: lookUp) { [answers] in answers.post(($0, $1)) }
     door.resolver = self
   }
 
@@ -74,7 +75,9 @@ final class NameResolver {
       lookup.startedFor = uid
       held[uid, default: 0] += 1
       running += 1
-      threads.begin(lookup.name)
+      do throws(SystemFailure) { try threads.begin(lookup.name) } catch {
+        answers.post((lookup.name, .shortage(error.description)))
+      }
     }
   }
 

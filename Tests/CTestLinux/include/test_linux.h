@@ -3,6 +3,9 @@
 #ifndef IMGD_TEST_LINUX_H
 #define IMGD_TEST_LINUX_H
 
+// Memory that can be sealed, as a client may hand it in.
+int test_memfd(void);
+
 // Moves the calling thread into the network namespace of a process.
 int test_enter_network_of(int pid);
 

@@ -399,6 +399,7 @@ extension FetchMachine.Step {
   fileprivate var word: String {
     switch self {
     case .findMade: "findMade"
+    case .showHanded: "showHanded"
     case .find: "find"
     case .findForm: "findForm"
     case .findBytes: "findBytes"

@@ -1,3 +1,4 @@
+internal import CTestLinux
 import Glibc
 
 /// One `recvmsg` of at most `limit` bytes with their descriptors, without waiting; empty on an error.
@@ -61,4 +62,13 @@ private func withMessage(
       return body(&message)
     }
   }
+}
+
+/// A memfd with these bytes, whose offset stands at its end.
+package func handedMemory(_ bytes: [UInt8]) throws -> CInt {
+  let number = test_memfd()
+  guard number >= 0, bytes.withUnsafeBytes({ write(number, $0.baseAddress, $0.count) }) == bytes.count else {
+    throw TestFailure("memfd: errno \(errno)")
+  }
+  return number
 }

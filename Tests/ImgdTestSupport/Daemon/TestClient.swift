@@ -40,6 +40,19 @@ package final class TestClient: @unchecked Sendable {
     try sendRaw(Array((lines.joined(separator: "\n") + "\n").utf8))
   }
 
+  /// Sends text with descriptors attached, which stay the caller's.
+  package func send(_ text: String, with numbers: [CInt]) throws {
+    guard ImgdTestSupport.send(Array(text.utf8), with: numbers, to: number) == text.utf8.count else {
+      throw TestFailure("sendmsg: errno \(errno)")
+    }
+  }
+
+  /// Sends one request with a descriptor and receives the next line.
+  package func ask(_ line: String, with number: CInt) throws -> JSONValue {
+    try send(line + "\n", with: [number])
+    return try receive()
+  }
+
   /// Sends bytes as they are; answers that arrive meanwhile are kept.
   package func sendRaw(_ bytes: [UInt8]) throws {
     var outbox = Outbox()

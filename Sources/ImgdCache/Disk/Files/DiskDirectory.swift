@@ -121,7 +121,7 @@ enum DirectoryOpening {
     switch kind {
     case .directory: nil
     case .link: "is a symbolic link; name the directory that it leads to"
-    case .regular, .other: "is not a directory; name one, or a path where one can be made"
+    case .regular, .pipe, .socket, .device, .other: "is not a directory; name one, or a path where one can be made"
     }
   }
 

@@ -51,6 +51,8 @@ package struct DiskEntry: Sendable, Equatable {
   var isPlain: Bool { traits.contains(.plain) }
   /// Whether it is a form of a picture, under the base of that picture (`KeyDigest.formBase`).
   var isForm: Bool { traits.contains(.form) }
+  /// Whether it is one user's alone, under a URL and nothing else.
+  var isOwn: Bool { traits.contains(.own) }
 
   var flags: EntryFlags { hasBody ? traits : traits.union(.away) }
 
@@ -81,7 +83,7 @@ package struct DiskEntry: Sendable, Equatable {
       number: row.number, digest: record.digest, bytes: UInt32(clamping: record.bytes), allocated: row.allocated,
       facts: record.facts, modified: record.modified, checksum: record.checksum,
       storedAt: UInt32(clamping: record.storedAt), lastAccess: UInt32(clamping: row.lastAccess),
-      freshUntil: UInt32(clamping: record.freshUntil), flags: EntryFlags(record.flags, isAway: row.isAway),
+      freshUntil: UInt32(clamping: record.freshUntil), flags: EntryFlags(record, isAway: row.isAway),
       base: record.baseTag, owner: record.owner ?? EntryOwner.nobody)
   }
 
@@ -143,14 +145,16 @@ struct EntryFlags: OptionSet, Sendable, Equatable {
   static let plain = EntryFlags(rawValue: 1)
   static let form = EntryFlags(rawValue: 2)
   static let away = EntryFlags(rawValue: 4)
-  static let all: EntryFlags = [.plain, .form, .away]
+  static let own = EntryFlags(rawValue: 8)
+  static let all: EntryFlags = [.plain, .form, .away, .own]
 
   init(rawValue: UInt8) { self.rawValue = rawValue }
 
-  init(_ record: RecordFlags, isAway: Bool) {
+  init(_ record: StoredRecord, isAway: Bool) {
     self = []
-    if record.contains(.plain) { insert(.plain) }
-    if record.contains(.form) { insert(.form) }
+    if record.flags.contains(.plain) { insert(.plain) }
+    if record.flags.contains(.form) { insert(.form) }
+    if record.identifier == nil, record.variant?.isOfUser == true { insert(.own) }
     if isAway { insert(.away) }
   }
 }

@@ -17,6 +17,8 @@ final class DiskIndex {
   private(set) var lossCount = 0
   /// The bases of forms whose pictures have gone, or are others now.
   private var orphaned: [UInt32] = []
+  /// The users of whom an earlier process has left entries that are theirs alone.
+  private(set) var formerUsers: Set<UInt32> = []
   /// Called when there are such forms; set once by the removals.
   var onOrphans: () -> Void = {}
 
@@ -95,6 +97,7 @@ final class DiskIndex {
     guard entry.number > cleared, !removedWhileLoading.contains(entry.number) else { return nil }
     var entry = entry
     if staleWhileLoading.contains(entry.number) { entry.freshUntil = 0 }
+    if entry.isOwn { formerUsers.insert(entry.owner) }
     return table.insert(entry, asNewest: false)
   }
 

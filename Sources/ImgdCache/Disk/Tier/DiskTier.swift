@@ -147,6 +147,9 @@ package final class DiskTier {
   /// Whether there may be an image under a key, as far as that is known at once; this changes no count.
   package func mayHold(_ key: CacheKey) -> Bool { parts.loads.mayHold(key) }
 
+  /// Whether an earlier process may have left images that are this user's alone, under a URL and nothing else.
+  package func mayHaveFormer(ofUserAlone uid: UInt32) -> Bool { isLoading || parts.index.formerUsers.contains(uid) }
+
   /// When the image under a key was stored, in seconds since 1970; nil if that is not known at once, or if the image
   /// is one of several answers to a name.
   package func storedAt(_ key: CacheKey) -> Int64? {

@@ -189,6 +189,9 @@ extension WireError {
       details: ["limit": .integer(Int64(connections))])
   }
 
+  static let tooManyHanded = WireError(
+    .badRequest, "several descriptors came with the line, and a request takes one: send each with a line of its own")
+
   static func lineTooLong(limit: Int) -> WireError {
     WireError(
       .lineTooLong, "the line is longer than the limit of \(limit) bytes, and was skipped",

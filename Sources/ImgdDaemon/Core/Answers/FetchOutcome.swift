@@ -72,6 +72,8 @@ struct DeliveredImage {
     case fleet
     case revalidated
     case network
+    /// The client has handed it in.
+    case client
   }
 
   var image: CachedImage

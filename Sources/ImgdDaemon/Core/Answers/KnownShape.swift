@@ -61,6 +61,8 @@ struct KnownShape {
 /// Answers lines of known shapes, as far as that takes no parsing. It is an object, since with a closure each hit would
 /// count references to its context.
 protocol KnownLineAnswers: AnyObject {
+  /// Whether a client is shown what is kept under a URL and nothing else.
+  func mayAnswer(_ client: ReplyPlace) -> Bool
   /// Whether there are so many pictures that it is worth preparing for several lines.
   var looksAhead: Bool { get }
   /// Prepares for several lines that stand in these bytes.

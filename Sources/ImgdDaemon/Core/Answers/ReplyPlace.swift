@@ -41,6 +41,8 @@ final class ReplyPlace {
   /// The client does not take what was sent.
   var isBehind = false
 
+  /// The descriptors of the line that is being executed, or read; a command that has a use for one takes it.
+  var handed: [HandedFile] = []
   var work = LineWork()
   /// How many fetches will still be answered here.
   var awaited = 0

@@ -7,6 +7,9 @@
 // A client that shuts its writing side says "no more requests". One that is gone altogether may have
 // left requests behind, such as a script's `purge` lines: these are executed before the connection
 // ends, but nobody waits for the answers.
+//
+// A descriptor belongs to the line that the last byte of its read belongs to (`HandedLines`). What the line has no use
+// for is closed when it has been executed.
 
 import ImgdProgram
 import ImgdSystem
@@ -23,10 +26,12 @@ final class ClientInput {
   private let ahead: LinesAhead
   private let place: ReplyPlace
   private let known: any KnownLineAnswers
+  private let copies: HandedBytes
   private let executeParsed: (ParsedLine, ReplyPlace) -> Void
   private var framer: LineFramer
   private let allShapes: LineShapes
   private var shapes = KnownShapes()
+  private var handed = HandedLines()
 
   private var hasReceived = false
   /// A line has been parsed: only the first one shows which protocol the client speaks.
@@ -53,6 +58,7 @@ final class ClientInput {
     scratch = clients.scratch
     ahead = clients.ahead
     known = clients.known
+    copies = clients.copies
     executeParsed = clients.execute
     framer = LineFramer(longestLine: longestLine)
   }
@@ -69,7 +75,7 @@ final class ClientInput {
   var wantsBytes: Bool { !hasEnded && !isBusy && !place.isFull }
 
   /// Whether lines or parts of their work are left.
-  var isBusy: Bool { place.work.hasRest || isInLine || framer.isPaused }
+  var isBusy: Bool { place.work.hasRest || isInLine || framer.isPaused || handed.hasMore }
 
   /// Whether the next line, or the next part of work, has to wait for something other than its turn.
   private var isBlocked: Bool { place.work.isHeld || (place.isFull && !isWindingUp) }
@@ -77,7 +83,7 @@ final class ClientInput {
   /// Whether there is something to do that needs only a turn.
   private var hasWork: Bool {
     guard place.isOpen, !isBlocked else { return false }
-    return place.work.isUnderWay || framer.isPaused || isWindingUp || (hasEnded && !isDone)
+    return place.work.isUnderWay || framer.isPaused || handed.hasMore || isWindingUp || (hasEnded && !isDone)
   }
 
   // MARK: Reading
@@ -150,7 +156,8 @@ final class ClientInput {
   private func goOn() {
     guard place.isOpen, !isBlocked, walkOn() else { return }
     resume()
-    guard place.isOpen, !framer.isPaused, !place.work.hasRest else { return }
+    feedHanded()
+    guard place.isOpen, !framer.isPaused, !handed.hasMore, !place.work.hasRest else { return }
     if isWindingUp, readRest() { return }
     if hasEnded || isWindingUp { isDone = isDone || finishLines() }
     if isDone, isWindingUp, !place.work.hasRest { session?.close() }
@@ -167,6 +174,11 @@ final class ClientInput {
 
   private func feed(_ count: Int) {
     if !hasReceived { begin(count) }
+    if scratch.hasDescriptors || !place.handed.isEmpty {
+      let files = scratch.takeDescriptors()
+      scratch.withBytes(count) { handed.add($0, with: files) }
+      return feedHanded()
+    }
     isCutting = true
     defer { isCutting = false }
     let place = place
@@ -177,6 +189,25 @@ final class ClientInput {
       framer.feed(bytes) { serve($0, for: place) }
     }
     ahead.forget()
+  }
+
+  /// Feeds what was read with descriptors, as far as that is possible now: each comes with its line.
+  private func feedHanded() {
+    while place.isOpen, !framer.isPaused, !isBlocked, !place.work.isUnderWay, handed.hasMore, !turns.isOver(after: 0) {
+      let part = handed.takeNext(for: place)
+      // Two are refused as more are.
+      while place.handed.count > 2 { copies.close(place.handed.removeLast(), of: place) }
+      isCutting = true
+      framer.feed(part.span) { serve($0, for: place, isKnown: place.handed.isEmpty) }
+      isCutting = false
+      if part.last == UInt8(ascii: "\n") { closeHanded() }
+    }
+  }
+
+  /// Closes what the last line has had no use for.
+  private func closeHanded() {
+    for file in place.handed { copies.close(file, of: place) }
+    place.handed = []
   }
 
   private func begin(_ count: Int) {
@@ -202,17 +233,20 @@ final class ClientInput {
     if isFinishing, !hasReceived { place.refuse(id: .none, receipt: nil, .shuttingDown) }
     isCutting = true
     defer { isCutting = false }
-    return framer.finish { serve($0, for: place, isLast: true) }
+    let isOver = framer.finish { serve($0, for: place, isLast: true, isKnown: place.handed.isEmpty) }
+    if isOver { closeHanded() }
+    return isOver
   }
 
-  private func serve(_ finding: borrowing LineFramer.Finding, for place: ReplyPlace, isLast: Bool = false)
-    -> LineFramer.Flow
-  {
+  /// `isKnown` says that a line of a known shape need not be executed.
+  private func serve(
+    _ finding: borrowing LineFramer.Finding, for place: ReplyPlace, isLast: Bool = false, isKnown: Bool = true
+  ) -> LineFramer.Flow {
     guard place.isOpen else { return .pause }
     var steps = Turns.hit
     switch finding {
     case .line(let line):
-      if answer(line, for: place) { break }
+      if isKnown, answer(line, for: place) { break }
       steps = Turns.longStep
       execute(line, isLast: isLast)
     case .tooLong: refuseTooLong()
@@ -236,12 +270,15 @@ final class ClientInput {
     if isFirst, case .refused = parsed.outcome, let foreign = ForeignProtocol(firstLine: line) {
       return sendAway(foreign)
     }
+    guard place.handed.count < 2 else {
+      return place.refuse(id: parsed.id, receipt: parsed.receipt, url: parsed.url, .tooManyHanded)
+    }
     if isLast, isFinishing, case .refused = parsed.outcome {
       return place.refuse(id: .none, receipt: nil, .shuttingDown)
     }
     if case .request(.fetch(let request)) = parsed.outcome, request.mayBeKnown, request.identifier == nil,
       // Where every request is logged, all of them are parsed.
-      !Log.isVerbose, shapes.find(line) == nil
+      !Log.isVerbose, known.mayAnswer(place), shapes.find(line) == nil
     {
       shapes.learn(from: line, in: allShapes)
       // Their shapes may have other numbers now.
@@ -271,101 +308,15 @@ final class ClientInput {
   func stop() {
     place.work.end()
     shapes.forgetAll(in: allShapes)
+    place.handed += handed.removeAll()
+    closeHanded()
+  }
+
+  func forgetShapes() {
+    shapes.forgetAll(in: allShapes)
+    ahead.forget()
   }
 
   /// Goes on after a command that the next line waited for.
   func lineReleased() { if !isCutting { lineUp() } }
-}
-
-/// The shapes of one client's lines.
-///
-/// If a client keeps sending lines of new shapes, fewer and fewer of them are learnt: the first line that no shape
-/// fits, the second, the fourth.
-struct KnownShapes {
-  static let most = 4
-
-  private var shapes: [KnownShape] = []
-  /// The shape that fitted last.
-  private var last = 0
-  /// The shape that is replaced next.
-  private var oldest = 0
-  /// How many lines in a row have fitted no shape.
-  private var misfits = 0
-
-  /// What varies in a line that has one of the shapes, and how the shape wants a hit shown.
-  @inline(__always) mutating func find(_ line: Span<UInt8>) -> KnownShape.Found? {
-    guard last < shapes.count else { return nil }
-    if let found = find(line, at: last) { return found }
-    for index in shapes.indices where index != last {
-      guard let found = find(line, at: index) else { continue }
-      last = index
-      return found
-    }
-    return nil
-  }
-
-  @inline(__always) private mutating func find(_ line: Span<UInt8>, at index: Int) -> KnownShape.Found? {
-    guard let found = shapes.span[index].find(in: line, number: index) else { return nil }
-    misfits = 0
-    return found
-  }
-
-  /// What lines of a shape ask for besides; nil for pictures as their origins send them, without tags.
-  @inline(__always) func further(of shape: Int) -> KnownShape.Further? { shapes[shape].further }
-
-  /// Learns from a line that no known shape fits.
-  mutating func learn(from line: Span<UInt8>, in all: LineShapes) {
-    misfits += 1
-    guard misfits & (misfits - 1) == 0, let shape = all.learn(from: line) else { return }
-    if shapes.count < Self.most {
-      shapes.append(shape)
-      return last = shapes.count - 1
-    }
-    all.forget(shapes[oldest].line)
-    shapes[oldest] = shape
-    last = oldest
-    oldest = (oldest + 1) % Self.most
-  }
-
-  /// Forgets all shapes, since the client is gone.
-  mutating func forgetAll(in all: LineShapes) {
-    for shape in shapes { all.forget(shape.line) }
-    shapes = []
-  }
-}
-
-/// The shapes of all clients' lines, each kept once for all who send it.
-final class LineShapes {
-  private struct Use {
-    let shape: KnownShape
-    var clients = 0
-  }
-
-  private var uses = SteadyDictionary<LineShape, Use>()
-  /// The bytes that the shapes take.
-  private(set) var heldBytes = 0
-
-  /// The shape of a line that asks for a picture which memory may have; counts one more client that
-  /// sends it.
-  func learn(from line: Span<UInt8>) -> KnownShape? {
-    guard let shape = LineShape(line) else { return nil }
-    var shared: KnownShape?
-    uses.update(shape) { use in
-      if use == nil { heldBytes += shape.cost }
-      let known = use?.shape ?? KnownShape(shape)
-      shared = known
-      use = Use(shape: known, clients: (use?.clients ?? 0) + 1)
-    }
-    return shared
-  }
-
-  /// Counts one client fewer that sends lines of a shape.
-  func forget(_ shape: LineShape) {
-    uses.update(shape) { use in
-      use?.clients -= 1
-      guard use?.clients == 0 else { return }
-      use = nil
-      heldBytes -= shape.cost
-    }
-  }
 }

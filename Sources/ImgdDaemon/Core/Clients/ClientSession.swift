@@ -70,7 +70,7 @@ final class ClientSession: TurnTaker, ReplyCarrier {
     }
   }
 
-  func read(into scratch: ReadScratch) -> StreamSocket.Arrival { socket.read(into: scratch) }
+  func read(into scratch: ReadScratch) -> StreamSocket.Arrival { socket.receive(into: scratch) }
 
   /// The kernel would report again and again that a client is gone: it is not asked any more.
   func becomeDeaf() {
@@ -95,6 +95,8 @@ final class ClientSession: TurnTaker, ReplyCarrier {
   }
 
   func takeTurn() -> Bool { input.takeTurn() }
+
+  func forgetShapes() { input.forgetShapes() }
 
   func lineReleased() { input.lineReleased() }
 

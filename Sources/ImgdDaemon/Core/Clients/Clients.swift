@@ -16,6 +16,7 @@ final class Clients {
   private var whenFinished: (() -> Void)?
   private(set) var counts = Statistics.Clients()
   let known: any KnownLineAnswers
+  let copies: HandedBytes
   /// Executes a line that was parsed; set once by the composition.
   var execute: (ParsedLine, ReplyPlace) -> Void = { _, _ in }
   /// Called when a connection has ended; set once by the composition.
@@ -28,9 +29,11 @@ final class Clients {
   }
 
   init(
-    limits: WireLimits, _ access: Access, known: any KnownLineAnswers, turns: Turns, desk: ReplyDesk, loop: EventLoop
+    limits: WireLimits, _ access: Access, known: any KnownLineAnswers, copies: HandedBytes, turns: Turns,
+    desk: ReplyDesk, loop: EventLoop
   ) {
     self.known = known
+    self.copies = copies
     self.limits = limits
     self.turns = turns
     self.desk = desk
@@ -69,6 +72,11 @@ final class Clients {
   private func turnAway(_ socket: consuming StreamSocket, _ error: WireError) {
     counts.rejected += 1
     socket.turnAway(error, reading: scratch)
+  }
+
+  /// Forgets the shapes of a user's lines, or of all lines, where a URL alone no longer says what is shown.
+  func forgetShapes(of uid: UInt32? = nil) {
+    for session in sessions.values where uid == nil || session.peer.uid == uid { session.forgetShapes() }
   }
 
   // MARK: Ending

@@ -43,9 +43,7 @@ final class Commands {
   private func execute(_ request: Request, id: RequestID, from client: ReplyPlace) {
     switch request {
     case .fetch(let fetch): requests.fetch(fetch, id: id, from: client)
-    case .put(let put):
-      let message = "\"put\" needs the picture: as \"data\", in base64, or as a descriptor sent with the line"
-      client.refuse(id: id, receipt: nil, url: put.url, WireError(.badRequest, message, details: ["field": "data"]))
+    case .put(let put): requests.put(put, id: id, from: client)
     case .cancel(let target): collecting.cancel(target, id: id, from: client)
     case .wait(let wait): collecting.wait(wait, id: id, from: client)
     case .list(let page): inspection.list(page, id: id, for: client)
@@ -176,7 +174,9 @@ final class ServiceCommands {
   /// The most fetches that a snapshot shows; `list` has the others.
   private static let mostJobs = 100
   /// The features that a client may rely on, by name.
-  private static let features = ["inline", "fd", "slots", "subscribe", "wait", "detach", "tags", "ttl", "progress"]
+  private static let features = [
+    "inline", "fd", "slots", "subscribe", "wait", "detach", "tags", "ttl", "progress", "put", "fd_in",
+  ]
   private static let featuresOfDecoder = ["pixels", "resize", "format", "describe"]
 
   private let parts: CoreParts

@@ -16,6 +16,7 @@ final class InspectCommands {
   private let pictures: PictureTiers
   private let renditions: Renditions
   private let origins: OriginRules
+  private let own: OwnPictures
   private let loop: EventLoop
 
   init(_ parts: CoreParts, loop: EventLoop) {
@@ -24,6 +25,7 @@ final class InspectCommands {
     pictures = parts.pictures
     renditions = parts.renditions
     origins = parts.origins
+    own = parts.own
     self.loop = loop
   }
 
@@ -98,9 +100,12 @@ final class InspectCommands {
   /// Answers which tier has an image; this does not count as a use.
   func query(_ query: QueryRequest, id: RequestID, for client: ReplyPlace) {
     do throws(URLProblem) {
-      let base = CacheKey(
-        url: origins.key(of: try CanonicalURL.parse(query.url)), identifier: query.identifier,
-        variant: KeyVariant(identifier: query.identifier, uid: client.peer.uid))
+      let (url, uid) = (origins.key(of: try CanonicalURL.parse(query.url)), client.peer.uid)
+      let base =
+        (query.identifier == nil ? freshPut(under: url, by: uid) : nil)
+        ?? CacheKey(
+          url: url, identifier: query.identifier,
+          variant: KeyVariant(identifier: query.identifier, uid: uid, isOwn: own.isForAll))
       let ticket = client.standBy(id: id)
       pictures.variants.list(base) { [self] variants in
         let answer = { (tier: String, placeholder: Placeholder?, write: (inout JSONWriter) -> Void) in
@@ -117,6 +122,13 @@ final class InspectCommands {
         look(for: variants.first { $0.variant.fitsPlain }?.key ?? base, query, for: client, answer)
       }
     } catch { client.refuse(id: id, receipt: nil, .of(error)) }
+  }
+
+  /// The key of what a user has put under a URL for himself, if a fetch shows that.
+  private func freshPut(under url: CanonicalURL, by uid: UInt32) -> CacheKey? {
+    guard let key = own.key(of: url, for: uid) else { return nil }
+    if let image = pictures.memory.peek(key) { return image.isFresh(at: loop.now) ? key : nil }
+    return pictures.disk.glance(at: key, countsAsUse: false) == nil ? nil : key
   }
 
   private func look(

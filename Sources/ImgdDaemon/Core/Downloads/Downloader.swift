@@ -159,8 +159,11 @@ final class Downloader {
   }
 
   /// Keeps earlier downloads of the same thing from replacing a later one's picture.
-  func overtake(by download: MergedDownload) {
-    for other in byKey[download.mergeKey] ?? [] where other.serial < download.serial { other.close() }
+  func overtake(by download: MergedDownload) { overtake(download.mergeKey, by: download.serial) }
+
+  /// Keeps them from replacing what has come otherwise.
+  func overtake(_ key: MergeKey, by serial: UInt64) {
+    for other in byKey[key] ?? [] where other.serial < serial { other.close() }
   }
 
   func dropPartials() { transfers.dropPartials() }

@@ -240,6 +240,8 @@ final class MergedDownload {
 /// What a fetch waits for, as far as its time is counted.
 enum WaitingPhase {
   case disk
+  /// What the client has handed in is being copied.
+  case copy
   case queue(running: Int, held: HoldReason?)
   /// No route leads to the host.
   case offline
@@ -250,6 +252,7 @@ enum WaitingPhase {
   var name: String {
     switch self {
     case .disk: "disk"
+    case .copy: "copy"
     case .queue: "queue"
     case .offline: "offline"
     case .transfer(let phase): phase.name
@@ -270,6 +273,7 @@ enum WaitingPhase {
     let time = DurationText.text(limit)
     return switch self {
     case .disk: "the disk of the cache did not answer within \(time)"
+    case .copy: "what was handed in could not be copied within \(time)"
     case .queue(_, let held?): held.complaint(about: host, after: time)
     case .queue(let running, nil): "waited \(time) in the queue; \(HoldReason.count(running)) running"
     case .offline: HoldReason.offline.complaint(about: host, after: time)

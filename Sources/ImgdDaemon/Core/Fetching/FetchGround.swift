@@ -6,8 +6,10 @@ struct FetchGround {
   let ledger: OriginLedger
   let pictures: PictureTiers
   let made: MadePictures
+  let own: OwnPictures
   let fleet: FleetTier
   let downloader: Downloader
+  let copies: HandedBytes
   let preparation: FormPreparation
   let answers: FetchAnswers
   let hub: EventHub
@@ -23,8 +25,10 @@ extension FetchPart {
   @inline(__always) var ledger: OriginLedger { ground.ledger }
   @inline(__always) var pictures: PictureTiers { ground.pictures }
   @inline(__always) var made: MadePictures { ground.made }
+  @inline(__always) var own: OwnPictures { ground.own }
   @inline(__always) var fleet: FleetTier { ground.fleet }
   @inline(__always) var downloader: Downloader { ground.downloader }
+  @inline(__always) var copies: HandedBytes { ground.copies }
   @inline(__always) var preparation: FormPreparation { ground.preparation }
   @inline(__always) var answers: FetchAnswers { ground.answers }
   @inline(__always) var hub: EventHub { ground.hub }

@@ -24,6 +24,8 @@ final class FetchJob {
   enum Wait {
     /// A look at the disk; also the state of a job that waits for nothing.
     case disk
+    /// What its client has handed in is being copied.
+    case copy(HandedBytes.Place)
     case fleet(FleetLookups.Place)
     case download(Downloader.Place)
     /// The picture is there, and another form of it is being made.
@@ -47,6 +49,8 @@ final class FetchJob {
   let slot: String?
   let startedAt: Instant
   let allowance: PictureWish.Allowance
+  /// What its client has handed in; nil for a picture of an origin.
+  let handed: HandedIn?
 
   /// The connection that gets the terminal line; nil when none waits for it.
   var client: ReplyPlace? {
@@ -82,17 +86,19 @@ final class FetchJob {
 
   init(
     receipt: ReceiptID, id: RequestID, request: FetchRequest, url: CanonicalURL, mergeKey: MergeKey, uid: UInt32,
-    startedAt: Instant, allowance: PictureWish.Allowance, isRefresh: Bool = false
+    startedAt: Instant, allowance: PictureWish.Allowance, isRefresh: Bool = false, own: MergeKey? = nil,
+    handed: HandedIn? = nil
   ) {
     self.receipt = receipt
     self.id = id
     self.request = request
     self.url = url
     requested = mergeKey
-    machine = FetchMachine(to: mergeKey, at: url, mode: request.cache, isRefresh: isRefresh, uid: uid)
+    machine = FetchMachine(to: mergeKey, at: url, mode: request.cache, isRefresh: isRefresh, uid: uid, own: own)
+    self.handed = handed
     self.uid = uid
     claimant = Claimant(uid: uid, connection: 0)
-    weight = request.weight
+    weight = request.weight + (handed?.file.weight ?? 0)
     self.slot = request.slot
     wanted = WantedRendition(request.form, for: request.delivery)
     self.startedAt = startedAt
@@ -121,7 +127,7 @@ final class FetchJob {
     switch waitingFor {
     case .disk, .fleet: .queued
     case .download(let place): place.download.state == .running ? .running : .queued
-    case .decoder, .file: .running
+    case .copy, .decoder, .file: .running
     }
   }
 

@@ -125,7 +125,8 @@ final class FetchJobs: FetchPart {
 
   /// Counts a fetch with its origin; one that memory has answered has been counted as a use of the picture.
   private func count(_ outcome: FetchOutcome, of job: FetchJob) {
-    guard job.mode.counts, !job.machine.isRefresh, outcome.source != .memory, outcome.state != .cancelled
+    guard job.mode.counts, job.handed == nil, !job.machine.isRefresh, outcome.source != .memory,
+      outcome.state != .cancelled
     else { return }
     ledger.countFetch(of: job.route.url, endedWith: outcome.source, isCoalesced: job.isCoalesced)
   }
@@ -135,6 +136,7 @@ final class FetchJobs: FetchPart {
     defer { job.waitingFor = .disk }
     switch job.waitingFor {
     case .disk, .file: break
+    case .copy(let place): copies.leave(place)
     case .fleet(let place): fleet.leave(place)
     case .download(let place):
       guard downloader.leave(place) else { return }

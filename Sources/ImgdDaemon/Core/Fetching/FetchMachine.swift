@@ -1,10 +1,14 @@
 // What becomes of a fetch: an event comes in, the next step goes out.
 //
 //   event                      next step
-//   begun                      findMade; find, under a condition of the client's; recall, where no cache is read
+//   begun                      showHanded, where no cache is read and the client has the picture; findMade; find, under a condition of the client's; recall, where no cache is read
 //   made      a form           show
 //             nothing          find
-//   found     without bytes    findForm
+//   found     a picture that the client has handed in
+//                              show, if it is of use; else showHanded
+//             not fresh, where its user may have put it
+//                              as begun, for what all are shown
+//             without bytes    findForm
 //             of use           show, and confirm afterwards what is stale
 //             not wanted else  askFleet
 //             otherwise        recall
@@ -35,6 +39,8 @@ import ImgdWire
 struct FetchMachine {
   enum Event {
     case begun
+    /// The client has handed in the picture, whose bytes are its name.
+    case handed(CachedImage, under: MergeKey)
     /// The fetch was made to confirm a stale answer that was shown; nil where that answer is not a picture.
     case begunToConfirm(CachedImage?)
     /// A rendition, made earlier, of a picture that may be shown.
@@ -58,6 +64,7 @@ struct FetchMachine {
     /// Looks on disk for such a picture that memory has.
     case findBytes(of: CachedImage)
     case show(DeliveredImage, confirmsLater: Bool)
+    case showHanded(CachedImage)
     case showOfFleet(FleetFound, confirmsLater: Bool)
     /// Looks among the answers without a picture; `missesMemory` says that a picture in memory was of no use.
     case recall(missesMemory: Bool)
@@ -99,11 +106,17 @@ struct FetchMachine {
   private var mayClaim = true
   /// How often the origin has refused the URL of another fetch for the same key.
   private(set) var refusals = 0
+  /// What is looked for where the present key, under which its user may have put a picture, has nothing fresh.
+  private var common: MergeKey?
+  private var handed: CachedImage?
   private let uid: UInt32
 
-  /// `url` is the one that was asked for, if it is not that of the key.
-  init(to key: MergeKey, at url: CanonicalURL? = nil, mode: CacheMode, isRefresh: Bool, uid: UInt32) {
-    route = FetchRoute(to: key, at: url ?? key.key.url)
+  /// `url` is the one that was asked for, if it is not that of the key. Under `own` its user may have put a picture.
+  init(
+    to key: MergeKey, at url: CanonicalURL? = nil, mode: CacheMode, isRefresh: Bool, uid: UInt32, own: MergeKey? = nil
+  ) {
+    route = FetchRoute(to: own ?? key, at: url ?? key.key.url)
+    common = own == nil ? nil : key
     self.mode = mode
     self.isRefresh = isRefresh
     self.uid = uid
@@ -112,9 +125,11 @@ struct FetchMachine {
   mutating func step(after event: Event, in circumstances: Circumstances) -> Step {
     switch event {
     case .begun: begin(circumstances)
+    case .handed(let image, let key): begin(with: image, under: key, circumstances)
     case .begunToConfirm(let image): confirm(image, from: .disk)
     case .made(let made?): .show(made, confirmsLater: false)
     case .made(nil): .find
+    case .found(let found) where handed != nil: judgeBesideHanded(found, circumstances)
     case .found(let found?) where !found.image.hasBody: .findForm(of: found)
     case .formed(let found?, _) where found.source == .revalidated: .end(.image(found))
     case .formed(nil, let found) where found.source == .memory: .findBytes(of: found.image)
@@ -137,11 +152,30 @@ struct FetchMachine {
 
   /// With a rendition the picture itself need not be read; but a client's condition is about the picture itself.
   private mutating func begin(_ circumstances: Circumstances) -> Step {
-    guard mode.reads else { return judge(nil as DeliveredImage?, circumstances) }
+    guard mode.reads else { return handed.map { .showHanded($0) } ?? judge(nil as DeliveredImage?, circumstances) }
     return route.mergeKey.hasCondition ? .find : .findMade
   }
 
+  /// Takes in the picture that the client has handed in: what others know of the same bytes is as good.
+  private mutating func begin(with image: CachedImage, under key: MergeKey, _ circumstances: Circumstances) -> Step {
+    route = FetchRoute(to: key, at: key.key.url)
+    handed = image
+    return begin(circumstances)
+  }
+
+  private func judgeBesideHanded(_ found: DeliveredImage?, _ circumstances: Circumstances) -> Step {
+    if let found, found.image.hasBody, found.image.isFresh(at: circumstances.now) {
+      return .show(found, confirmsLater: false)
+    }
+    return handed.map { .showHanded($0) } ?? .recall(missesMemory: false)
+  }
+
   private mutating func judge(_ found: DeliveredImage?, _ circumstances: Circumstances) -> Step {
+    if let common, found?.image.state(at: circumstances.now).isUsable != true {
+      self.common = nil
+      route = FetchRoute(to: common, at: route.sentURL)
+      return begin(circumstances)
+    }
     let state = found?.image.state(at: circumstances.now)
     switch (decision(on: state, circumstances), found) {
     case (.use, let found?), (.useStale, let found?): return .show(found, confirmsLater: false)

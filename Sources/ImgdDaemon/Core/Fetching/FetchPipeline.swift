@@ -28,7 +28,9 @@ final class FetchPipeline: FetchPart {
     settlement.apply(settings)
   }
 
-  func begin(_ job: FetchJob) { carry(job, on: .begun) }
+  func begin(_ job: FetchJob) {
+    if let handed = job.handed { copy(handed, for: job) } else { carry(job, on: .begun) }
+  }
 
   /// Takes a fetch as far as it can go at once after an event.
   func carry(_ job: FetchJob, on event: FetchMachine.Event) {
@@ -64,6 +66,7 @@ final class FetchPipeline: FetchPart {
       fleet.rise(found)
       show(DeliveredImage(image: found.image, source: .fleet), to: job, confirmsLater)
     case .show(let found, let confirmsLater): show(found, to: job, confirmsLater)
+    case .showHanded(let image): show(handedIn: image, to: job)
     case .download(let claim): return download(job, under: claim)
     case .end(let outcome): complete(job, outcome)
     }
@@ -264,14 +267,14 @@ final class FetchPipeline: FetchPart {
   // MARK: Waiting
 
   /// Announces and acknowledges a job that does not end in the same call, and limits its time.
-  private func wait(for job: FetchJob) {
+  func wait(for job: FetchJob) {
     announce(job)
     acknowledge(job, as: job.state)
     if let limit = job.request.timeout, job.deadline == nil { expect(job, within: limit) }
   }
 
   /// Tells, once, that the job has to wait for something.
-  private func announce(_ job: FetchJob) {
+  func announce(_ job: FetchJob) {
     guard !job.isAnnounced else { return }
     job.isAnnounced = true
     answers.tell(
@@ -281,12 +284,12 @@ final class FetchPipeline: FetchPart {
   }
 
   /// Answers a request that does not wait, once.
-  private func acknowledge(_ job: FetchJob, as state: FetchState) {
+  func acknowledge(_ job: FetchJob, as state: FetchState) {
     if !job.request.wait, job.client != nil { jobs.acknowledge(job, as: state) }
   }
 
   /// Tells, once, that the job's transfer runs.
-  private func tellStarted(_ job: FetchJob) {
+  func tellStarted(_ job: FetchJob) {
     job.isQueued = false
     if job.request.timeout == nil { expect(job, within: settings.downloads.timeout) }
     answers.tell("started", of: job)
@@ -319,6 +322,7 @@ final class FetchPipeline: FetchPart {
   private func phase(of job: FetchJob) -> WaitingPhase {
     switch job.waitingFor {
     case .disk, .file: .disk
+    case .copy: .copy
     case .fleet: .fleet
     case .download(let place): downloader.phase(of: place.download)
     case .decoder: .decode
@@ -326,7 +330,7 @@ final class FetchPipeline: FetchPart {
   }
 
   /// Ends a job with its outcome, once that is in the form that is wanted.
-  private func complete(_ job: FetchJob, _ outcome: FetchOutcome) {
+  func complete(_ job: FetchJob, _ outcome: FetchOutcome) {
     let outcome = own(outcome, of: job)
     guard case .image(let delivered) = outcome else {
       acknowledge(job, as: outcome.state)

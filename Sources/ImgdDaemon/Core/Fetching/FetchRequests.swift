@@ -10,8 +10,8 @@ import ImgdWire
 
 final class FetchRequests: FetchPart {
   let ground: FetchGround
-  private let jobs: FetchJobs
-  private let hits: PlainHits
+  let jobs: FetchJobs
+  let hits: PlainHits
   private let pipeline: FetchPipeline
   private let ready: ReadyAnswers
   private(set) var settings: Configuration
@@ -37,6 +37,7 @@ final class FetchRequests: FetchPart {
   func fetch(_ request: FetchRequest, id: RequestID, from client: ReplyPlace) {
     let mayBeReady =
       request.isPlain && !jobs.isDraining && jobs.isUnknown(request.receipt) && (origins.isEmpty || isByKey(request))
+      && own.mayBeReady(for: client.peer.uid)
     if mayBeReady, ready.answer(request, id: id, to: client) { return }
     let digest = mayBeReady ? ready.digest(of: request, from: client) : nil
     if let digest, request.tags.isEmpty, ready.answer(request, under: digest, id: id, to: client) { return }
@@ -57,19 +58,30 @@ final class FetchRequests: FetchPart {
     throws(WireError)
   {
     guard !jobs.isDraining else { throw .shuttingDown }
+    if request.isOfDescriptor { return try acceptDescriptor(request, id: id, from: client) }
     let url: CanonicalURL
     do throws(URLProblem) { url = try CanonicalURL.parse(request.url) } catch {
       let refusal = WireError.of(error)
       let target = FetchJobs.Refused(slot: request.slot, id: id, receipt: request.receipt, url: request.url)
       return jobs.refuse(target, refusal, to: client)
     }
-    try check(request, from: client)
+    try check(request, weight: request.weight, from: client)
     let isAsWritten = sameBytes(url.text, request.url)
     let mergeKey = MergeKey(
-      request, origins.key(of: url), uid: client.peer.uid, credentials: credentials, digest: isAsWritten ? digest : nil)
+      request, origins.key(of: url), uid: client.peer.uid, isOwn: own.isForAll, credentials: credentials,
+      digest: isAsWritten ? digest : nil)
+    let put =
+      request.cache.usesUnconfirmed && request.identifier == nil
+      ? own.key(of: mergeKey.key.url, for: client.peer.uid) : nil
     let job = FetchJob(
       receipt: request.receipt ?? hits.nextReceipt(), id: id, request: request, url: url, mergeKey: mergeKey,
-      uid: client.peer.uid, startedAt: loop.now, allowance: request.allowance(within: settings.downloads))
+      uid: client.peer.uid, startedAt: loop.now, allowance: request.allowance(within: settings.downloads),
+      own: put.map(mergeKey.moved))
+    lineUp(job, from: client)
+  }
+
+  /// Has a fetch begin when its slot is free.
+  func lineUp(_ job: FetchJob, from client: ReplyPlace) {
     job.client = client
     job.owner = client
     job.claimant = client.claimant
@@ -86,10 +98,10 @@ final class FetchRequests: FetchPart {
   }
 
   /// Makes all the checks that may refuse a request, before it has any effect.
-  private func check(_ request: FetchRequest, from client: ReplyPlace) throws(WireError) {
+  func check(_ request: FetchRequest, weight: Int, from client: ReplyPlace) throws(WireError) {
     if let receipt = request.receipt { try jobs.checkIsFree(receipt, for: client.peer.uid) }
     guard jobs.hasRoom(on: client, inSlot: request.slot) else { throw .tooManyReceipts(limit: client.limits.receipts) }
-    if let refusal = jobs.shares.refusal(of: request.weight, from: client.claimant, client.limits) { throw refusal }
+    if let refusal = jobs.shares.refusal(of: weight, from: client.claimant, client.limits) { throw refusal }
   }
 }
 
@@ -118,14 +130,15 @@ final class ReadyAnswers: FetchPart {
   /// It takes no job and no lasting allocation. A URL that is not in canonical form goes the long way: no image is kept
   /// under such a URL.
   private func answerFromMemory(_ request: FetchRequest, id: RequestID, to client: ReplyPlace) -> Bool {
-    guard let image = pictures.readyImage(for: request, uid: client.peer.uid) else { return false }
+    let variant = request.plainVariant(of: client.peer.uid, isOwn: own.isForAll)
+    guard let image = pictures.readyImage(for: request, variant) else { return false }
     if request.hasExtras { pictures.add(request.tags, to: image) }
     return answer(request, with: image, id: id, to: client)
   }
 
   /// Answers with a picture that is known under another URL, to which remembered redirects lead.
   private func answerAlongRedirects(_ request: FetchRequest, id: RequestID, to client: ReplyPlace) -> Bool {
-    guard request.identifier == nil, request.tags.isEmpty,
+    guard request.identifier == nil, !own.isForAll, request.tags.isEmpty,
       let image = pictures.readyImage(redirectedFrom: request.url, atMost: mostRedirects)
     else { return false }
     return answer(request, with: image, finalURL: image.url.text, id: id, to: client)
@@ -168,7 +181,8 @@ final class ReadyAnswers: FetchPart {
   /// Answers a plain fetch with a picture that only the disk has, as far as the disk tier has it at hand.
   func answer(_ request: FetchRequest, under digest: KeyDigest, id: RequestID, to client: ReplyPlace) -> Bool {
     guard !(client.isFull && request.delivery.bringsBytes), !request.describe,
-      let hit = pictures.readyHit(for: request, digest, uid: client.peer.uid)
+      let hit = pictures.readyHit(
+        for: request, request.plainVariant(of: client.peer.uid, isOwn: own.isForAll), digest)
     else { return false }
     let receipt = request.receipt ?? hits.nextReceipt()
     let elapsed = hits.recordHit()
@@ -192,6 +206,8 @@ final class ReadyAnswers: FetchPart {
 
   /// The digest under which the disk has the picture of a plain request.
   func digest(of request: FetchRequest, from client: ReplyPlace) -> KeyDigest {
-    KeyDigest(url: request.url, identifier: request.identifier, variant: request.plainVariant(of: client.peer.uid))
+    KeyDigest(
+      url: request.url, identifier: request.identifier,
+      variant: request.plainVariant(of: client.peer.uid, isOwn: own.isForAll))
   }
 }

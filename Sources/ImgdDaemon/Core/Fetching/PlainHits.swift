@@ -44,6 +44,7 @@ final class PlainHits: KnownLineAnswers {
   private let loop: EventLoop
   private let jobs: FetchJobs
   private let commands: CommandCounter
+  private let own: OwnPictures
   /// What so many pictures need stays near the processor by itself.
   var mostNear = 512
   private var receipts = ReceiptSource()
@@ -65,7 +66,10 @@ final class PlainHits: KnownLineAnswers {
     loop = ground.loop
     self.jobs = jobs
     self.commands = commands
+    own = ground.own
   }
+
+  func mayAnswer(_ client: ReplyPlace) -> Bool { own.areNone(of: client.peer.uid) }
 
   var looksAhead: Bool { memory.count > mostNear }
 

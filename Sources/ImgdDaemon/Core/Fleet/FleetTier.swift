@@ -176,7 +176,9 @@ final class FleetTier {
 
 extension MergeKey {
   /// The digest under which other hosts find the picture; nil for a picture that is not for everybody.
-  var digestForAll: KeyDigest? { credentialNames.isEmpty && key.scope == nil && !hasCondition ? key.digest : nil }
+  var digestForAll: KeyDigest? {
+    credentialNames.isEmpty && key.scope == nil && !isOwn && !hasCondition ? key.digest : nil
+  }
 }
 
 /// The edge at which work for the fleet's server leaves the core. Reports come back through `Core.receive`.

@@ -93,7 +93,7 @@ final class OriginLedger {
   /// The tally of a host; nil where it is not one of the busiest. `weight` is how much has just happened there.
   private func tally(of place: OriginHost, at url: CanonicalURL, weight: Int) -> OriginTally? {
     if let known = hosts[place] { return known }
-    guard place.name.utf8.count <= Self.longestName else { return nil }
+    guard !url.isHandedIn, place.name.utf8.count <= Self.longestName else { return nil }
     if hosts.count == Self.mostHosts {
       busy.decay(at: loop.now, total: total)
       guard busy.isBusy(place, weight: weight, total: total) else { return nil }

@@ -57,7 +57,7 @@ final class OriginTally {
     switch source {
     case .disk, .fleet: otherHits += 1
     case .network, .revalidated: if isCoalesced { coalesced += 1 }
-    case .memory, nil: break
+    case .memory, .client, nil: break
     }
   }
 

@@ -97,9 +97,9 @@ extension FetchRequest {
       && (!hasExtras || extras.leavesHits)
   }
 
-  /// The variant of a plain request: its user's own, where it has an identifier.
-  func plainVariant(of uid: UInt32) -> KeyVariant? {
-    identifier == nil ? nil : KeyVariant(identifier: identifier, uid: uid)
+  /// The variant of a plain request: its user's own, where it has an identifier or users share nothing.
+  func plainVariant(of uid: UInt32, isOwn: Bool) -> KeyVariant? {
+    identifier == nil && !isOwn ? nil : KeyVariant(identifier: identifier, uid: uid, isOwn: isOwn)
   }
 
   /// The deadline of this request alone.

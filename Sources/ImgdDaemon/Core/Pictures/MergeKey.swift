@@ -8,7 +8,7 @@ import ImgdWire
 /// object since it is handed on many times, and nothing of it changes.
 final class MergeKey: Hashable, Sendable {
   let key: CacheKey
-  /// The variant of the key without the headers: for an identifier, its user.
+  /// The variant of the key without the headers: its user, for an identifier or where users share nothing.
   let owner: KeyVariant?
   /// Extra request headers, by lower-case name: an origin may answer differently to each set.
   let headers: [HeaderField]
@@ -84,18 +84,25 @@ extension MergeKey {
   ///
   /// `digest` belongs to the key, where it has been computed.
   convenience init(
-    _ request: FetchRequest, _ url: CanonicalURL, uid: UInt32, credentials: CredentialNames, digest: KeyDigest?
+    _ request: FetchRequest, _ url: CanonicalURL, uid: UInt32, isOwn: Bool = false, credentials: CredentialNames,
+    digest: KeyDigest?
   ) {
     let headers = request.headers.map { HeaderField($0.name.lowercased(), $0.value) }.sorted { $0.name < $1.name }
     let names = Set(headers.map { $0.name }.filter(credentials.contains))
-    let parts = KeyParts(headers, names, identifier: request.identifier, uid: uid)
+    let parts = KeyParts(headers, names, identifier: request.identifier, uid: uid, isOwn: isOwn)
     let key =
       if let digest, headers.isEmpty {
         CacheKey(url: url, identifier: request.identifier, variant: parts.variant, knownDigest: digest)
       } else { CacheKey(url: url, identifier: request.identifier, variant: parts.variant, scope: parts.scope) }
-    let owner = KeyVariant(identifier: request.identifier, uid: uid)
+    let owner = KeyVariant(identifier: request.identifier, uid: uid, isOwn: isOwn)
     self.init(key: key, owner: owner, headers: headers, credentialNames: names)
   }
+
+  /// The same request for what is under another key, which is one user's alone.
+  func moved(to key: CacheKey) -> MergeKey { MergeKey(key: key, owner: key.variant, headers: headers) }
+
+  /// Whether nobody but its user is shown the answer, though it names nothing that says so.
+  var isOwn: Bool { owner != nil && key.identifier == nil }
 
   /// The headers for another origin: it gets no credentials, and need not know the page of the first one.
   var headersForOthers: [HeaderField] { headers.filter { !credentialNames.contains($0.name) && $0.name != "referer" } }
@@ -106,7 +113,7 @@ extension MergeKey {
     let isSameOrigin = target.hasSameOrigin(as: key.url)
     let headers = isSameOrigin ? self.headers : headersForOthers
     let names = isSameOrigin ? credentialNames : []
-    let parts = KeyParts(headers, names, identifier: key.identifier, uid: uid)
+    let parts = KeyParts(headers, names, identifier: key.identifier, uid: uid, isOwn: isOwn)
     return MergeKey(
       key: CacheKey(url: target, identifier: key.identifier, variant: parts.variant, scope: parts.scope), owner: owner,
       headers: headers, credentialNames: names, isAfterPublic: isAfterPublic || redirect.isFromPublicAddress)
@@ -118,10 +125,10 @@ private struct KeyParts {
   let variant: KeyVariant?
   let scope: CredentialScope?
 
-  init(_ headers: [HeaderField], _ credentialNames: Set<String>, identifier: String?, uid: UInt32) {
+  init(_ headers: [HeaderField], _ credentialNames: Set<String>, identifier: String?, uid: UInt32, isOwn: Bool) {
     let secrets = headers.filter { credentialNames.contains($0.name) }.map { ($0.name, $0.value) }
     let others = headers.filter { !credentialNames.contains($0.name) }.map { ($0.name, $0.value) }
-    variant = KeyVariant(identifier: identifier, fields: others, uid: uid)
+    variant = KeyVariant(identifier: identifier, fields: others, uid: uid, isOwn: isOwn)
     scope = secrets.isEmpty ? nil : CredentialScope(uid: uid, credentials: secrets)
   }
 }

@@ -63,10 +63,10 @@ final class PictureTiers {
 
   /// A fresh picture in memory for a request that names nothing but a URL and an identifier, with
   /// the fields that all answers share encoded.
-  func readyImage(for request: FetchRequest, uid: UInt32) -> CachedImage? {
+  func readyImage(for request: FetchRequest, _ variant: KeyVariant?) -> CachedImage? {
     guard
       let image = memory.readyImage(
-        for: request.url, identifier: request.identifier, variant: request.plainVariant(of: uid), at: loop.now)
+        for: request.url, identifier: request.identifier, variant: variant, at: loop.now)
     else { return nil }
     if !image.hasReply { noteEviction(memory.keepReply(ShownPicture.preparedFields(of: image), with: image)) }
     return image
@@ -81,8 +81,7 @@ final class PictureTiers {
 
   /// A fresh picture on disk for which the tier has at hand all that the answer needs; it rises into memory after the
   /// answer.
-  func readyHit(for request: FetchRequest, _ digest: KeyDigest, uid: UInt32) -> ReadyHit? {
-    let variant = request.plainVariant(of: uid)
+  func readyHit(for request: FetchRequest, _ variant: KeyVariant?, _ digest: KeyDigest) -> ReadyHit? {
     guard !request.http, let form = form(of: request.delivery),
       !memory.holds(request.url, identifier: request.identifier, variant: variant),
       let hit = disk.readyHit(digest, of: request.url, identifier: request.identifier, as: form)

@@ -16,10 +16,11 @@ final class CoreLife {
   private let loop: EventLoop
   private let transfers: PlannedTransfers
   private let disk: DiskParts?
+  private let holdsCopies: Bool
 
   init(
     _ settings: [String], home: String, origin: PlannedOrigin, decoding: PlannedDecoding,
-    fleet: PlannedFleet? = nil
+    fleet: PlannedFleet? = nil, copies: HeldCopies? = nil
   ) throws {
     let configuration = try Self.configuration(settings, home: home)
     // Latencies are measured by the system's clock: they are small if this one begins with it.
@@ -31,14 +32,17 @@ final class CoreLife {
     let tier = try disk.map {
       DiskTier($0, .success(try DiskDirectory.open(configuration.disk.directory)))
     }
+    holdsCopies = copies != nil
+    var surroundings = Surroundings(
+      reload: { $0(.changed([], waiting: [])) }, pressureSource: { ("none", nil) },
+      onActivity: {},
+      fleetServer: fleet.map { _ in "planned:6379" }, processFacts: ProcessFacts.read,
+      access: Access(owner: geteuid()))
+    if let copies { surroundings.copy = copies.copy }
     core = Core(
       configuration, transfers: transfers, decoding: decoding, fleet: fleet,
       disk: tier ?? DiskTier(offOn: loop), loop: loop,
-      in: Surroundings(
-        reload: { $0(.changed([], waiting: [])) }, pressureSource: { ("none", nil) },
-        onActivity: {},
-        fleetServer: fleet.map { _ in "planned:6379" }, processFacts: ProcessFacts.read,
-        access: Access(owner: geteuid())))
+      in: surroundings)
     transfers.receive = { [unowned core] in core.receive($0) }
     fleet?.attach(to: core, on: loop)
     settle()
@@ -104,12 +108,15 @@ final class CoreLife {
   /// Whether a thread of the disk tier has something to do or to tell.
   private var diskHasJobs: Bool { (disk?.threads.pending ?? 0) > 0 }
 
-  /// Turns until neither the loop nor a thread of the disk tier has anything to do.
+  /// Whether a thread has something to do or to tell.
+  private var threadsHaveJobs: Bool { diskHasJobs || (!holdsCopies && core.parts.copies.count > 0) }
+
+  /// Turns until neither the loop nor a thread has anything to do.
   func settle() {
     repeat {
-      while diskHasJobs { loop.tick(waiting: true) }
+      while threadsHaveJobs { loop.tick(waiting: true) }
       loop.settle()
-    } while diskHasJobs
+    } while threadsHaveJobs
   }
 
   func pass(_ time: Duration) {

@@ -19,6 +19,7 @@ final class CoreStage: DaemonStage {
   let home: String
   private var settings: [String]
   private let fleet: PlannedFleet?
+  private let copies: HeldCopies?
 
   convenience init(_ settings: String...) throws { try self.init(settings) }
 
@@ -27,11 +28,18 @@ final class CoreStage: DaemonStage {
     try self.init(settings, in: fleet)
   }
 
-  init(_ settings: [String], in fleet: PlannedFleet? = nil) throws {
+  /// A core whose copies of what clients hand in are held up.
+  convenience init(holding copies: HeldCopies, _ settings: String...) throws {
+    try self.init(settings, holding: copies)
+  }
+
+  init(_ settings: [String], in fleet: PlannedFleet? = nil, holding copies: HeldCopies? = nil) throws {
     self.settings = settings
     self.fleet = fleet
+    self.copies = copies
     home = try TemporaryDirectory.make()
-    let life = try CoreLife(settings, home: home, origin: origin, decoding: decoding, fleet: fleet)
+    let life = try CoreLife(
+      settings, home: home, origin: origin, decoding: decoding, fleet: fleet, copies: copies)
     current = life
     client = try life.connect(as: nil)
   }
