@@ -84,6 +84,16 @@ struct RecipeTests {
     #expect(names.sorted() == (0..<5).map { "\($0).webp" }, "\(output)")
   }
 
+  @Test func `files of one's own become thumbnails, and pictures under a URL`() throws {
+    mkdir(directory.path + "/Pictures", 0o755)
+    try write(Self.cat, to: directory.path + "/Pictures/cat.jpg")
+    #expect(try shell("~/Pictures -o small/") == "small/cat.webp\n")
+    let thumbnail = try shell("--freedesktop")
+    #expect(thumbnail.hasPrefix(directory.path + "/.cache/thumbnails/large/"), "\(thumbnail)")
+    #expect(try shell("imgctl put").hasPrefix("jpeg 640x480, "))
+    #expect(stage.origin.requests("/uploaded.jpg").isEmpty)
+  }
+
   @Test func `failures are told apart`() throws {
     let shown = try shell("again later").split(separator: "\n")
     #expect(shown.last == "never", "\(shown)")

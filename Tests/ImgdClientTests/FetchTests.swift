@@ -49,6 +49,36 @@ struct FetchTests {
     #expect(picture.memory?.withUnsafeBytes { Array($0) } == png(4_000))
   }
 
+  @Test func `a picture of the program's own is decoded, and kept where its path is wanted`() async throws {
+    let bytes = TestPicture.png(TestPixels.gradient(width: 13, height: 7))
+    let directory = TemporaryDirectory()
+    try write(bytes, to: directory.path + "/a.png")
+    let file = try PictureFile(path: directory.path + "/a.png")
+    let memory = try await stage.client.fetch(file, FetchOptions(delivery: .pixels)).memory
+    guard case .pixels(13, 7, _) = memory?.layout else {
+      Issue.record("the layout is \(String(describing: memory?.layout))")
+      return
+    }
+    let again = try PictureFile(bytes: bytes)
+    #expect(try await stage.client.fetch(again, FetchOptions(delivery: .none)).source == .memory)
+    #expect(readBytes(try await stage.client.fetch(again).path ?? "") == bytes)
+    let error = await failure { _ = try PictureFile(path: "/nonexistent") }
+    #expect((error as? ImgdError)?.message == "open /nonexistent: No such file or directory")
+    #expect(await failure { _ = try PictureFile(descriptor: -1) } is ImgdError)
+  }
+
+  @Test func `what was put is fetched, and the origin is not asked`() async throws {
+    let url = stage.origin.url("/mine.png")
+    try await stage.client.put(url, PictureFile(bytes: png(4_000)), PutOptions(ttl: .seconds(60), tags: ["mine"]))
+    let picture = try await stage.client.fetch(url, FetchOptions(delivery: .bytes))
+    #expect(picture.memory?.withUnsafeBytes { Array($0) } == png(4_000))
+    #expect(picture.freshFor.map { $0 <= .seconds(60) } == true)
+    var filter = PurgeFilter()
+    filter.tag = "mine"
+    #expect(try await stage.client.purge(filter).removed)
+    #expect(stage.origin.requests("/mine.png").isEmpty)
+  }
+
   @Test func `pixels have their geometry`() async throws {
     let pixels = TestPixels.gradient(width: 13, height: 7)
     let url = stage.url("/a", .picture(TestPicture.png(pixels)))

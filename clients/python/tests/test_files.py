@@ -20,6 +20,7 @@ from imgd._conversation import Conversation
 from imgd._files import opened
 
 from .stage import StageTest, open_descriptors, png
+from .test_strangers import Stranger
 
 
 def received(connection: socket.socket) -> List[Tuple[bytes, bytes]]:
@@ -112,3 +113,113 @@ class SendingTests(unittest.TestCase):
             opened(something)
         with self.assertRaises(FileNotFoundError):
             opened(Path("/nonexistent/a.png"))
+
+
+class RepeatTests(unittest.TestCase):
+    def test_a_file_goes_with_each_attempt(self) -> None:
+        place = tempfile.TemporaryDirectory()
+        self.addCleanup(place.cleanup)
+        handed: List[bytes] = []
+
+        def script(connection: socket.socket) -> None:
+            data, rights, _, _ = connection.recvmsg(1 << 16, 1024)
+            (number,) = array.array("i", rights[0][2])
+            handed.append(os.pread(number, 100, 0))
+            os.close(number)
+            if len(handed) % 2 == 0:
+                answer = {"id": json.loads(data)["id"], "ok": True, "format": "png"}
+                connection.send(json.dumps(answer).encode() + b"\n")
+                connection.recv(1)
+
+        async def fetch_async(path: str) -> str:
+            async with imgd.aio.Client(path) as client:
+                return (await client.fetch(b"two", deliver="none")).format
+
+        stranger = Stranger(place.name, script)
+        try:
+            with imgd.Client(stranger.path) as client:
+                self.assertEqual(client.fetch(b"one", deliver="none").format, "png")
+            self.assertEqual(asyncio.run(fetch_async(stranger.path)), "png")
+        finally:
+            stranger.close()
+        self.assertEqual(handed, [b"one", b"one", b"two", b"two"])
+
+
+class OwnPictureTests(StageTest):
+    def setUp(self) -> None:
+        place = tempfile.TemporaryDirectory()
+        self.addCleanup(place.cleanup)
+        self.place = Path(place.name)
+        self.client = imgd.Client(self.daemon.socket)
+        self.addCleanup(self.client.close)
+
+    def write(self, name: str, *size: int) -> Path:
+        path = self.place / name
+        path.write_bytes(png(*size))
+        return path
+
+    def test_all_that_stands_for_a_picture(self) -> None:
+        path = self.write("a.png", 30, 20)
+        content = path.read_bytes()
+        with open(path, "rb") as file:
+            file.seek(7)
+            kinds: List[Any] = [file, path, content, bytearray(content), memoryview(content)]
+            for kind in [*kinds, io.BytesIO(content)]:
+                with self.subTest(type(kind)):
+                    pixels = self.client.fetch(kind, deliver="pixels").pixels()
+                    self.assertEqual((pixels.size, bytes(pixels.buffer)[(5 * 30 + 4) * 4]), ((30, 20), 4))
+            self.assertEqual(file.tell(), 7, "it is the program's own")
+        before = open_descriptors()
+        self.assertEqual(self.client.fetch(path, deliver="bytes").bytes(), content)
+        self.assertEqual(open_descriptors(), before)
+
+    def test_a_file_in_the_cache_is_made_where_its_path_is_wanted(self) -> None:
+        path = self.write("a.png", 31, 20)
+        picture = self.client.fetch(path)
+        self.assertNotEqual(picture.path, str(path))
+        self.assertEqual(Path(picture).read_bytes(), path.read_bytes())
+
+    def test_many_at_once(self) -> None:
+        paths = [self.write(f"{n}.png", 40 + n, 20) for n in range(40)]
+        broken = self.place / "broken.png"
+        broken.write_bytes(b"no picture")
+        outcomes = list(self.client.fetch_many([*paths, broken], at_once=20, deliver="none"))
+        self.assertEqual([outcome.url for outcome in outcomes], [*map(str, paths), str(broken)])
+        self.assertEqual([outcome.get().width for outcome in outcomes[:-1]], list(range(40, 80)))
+        self.assertIsInstance(outcomes[-1].error, imgd.NotAPicture)
+
+    def test_tasks(self) -> None:
+        paths = [self.write(f"{n}.png", 90 + n, 20) for n in range(40)]
+
+        async def fetch() -> List[int]:
+            async with imgd.aio.Client(self.daemon.socket) as client:
+                pictures = await asyncio.gather(*(client.fetch(p, deliver="none") for p in paths))
+                outcomes = [o async for o in client.fetch_many(paths, deliver="none")]
+                url = self.origin.url(self.path())
+                put = await client.put(url, paths[0], ttl=60, tags="mine")
+                again = await client.fetch(url, cache="only-if-cached")
+                return [p.width for p in pictures] + [o.get().width for o in outcomes] + [
+                    put["width"], again.width
+                ]
+
+        widths = list(range(90, 130))
+        self.assertEqual(asyncio.run(fetch()), [*widths, *widths, 90, 90])
+
+    def test_put(self) -> None:
+        url = self.origin.url(self.path())
+        answer = self.client.put(url, png(12, 13), ttl=60, tags=["mine"])
+        self.assertEqual((answer["format"], answer["width"], answer["height"]), ("png", 12, 13))
+        self.assertEqual(self.client.fetch(url, deliver="bytes").bytes(), png(12, 13))
+        self.client.purge(tag="mine")
+        with self.assertRaises(imgd.NotCached):
+            self.client.fetch(url, cache="only-if-cached")
+        self.assertEqual(self.origin.count(self.path()), 0)
+
+    def test_what_is_no_picture_in_a_file(self) -> None:
+        fifo = self.place / "fifo"
+        os.mkfifo(fifo)
+        for path in (fifo, self.place, Path("/dev/zero")):
+            with self.subTest(path), self.assertRaises(imgd.FetchError):
+                self.client.fetch(path)
+        with self.assertRaises(imgd.NotAPicture):
+            self.client.fetch(b"no picture")

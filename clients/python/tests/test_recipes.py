@@ -59,12 +59,33 @@ class RecipeTests(StageTest):
         self.assertEqual(self.run_recipe("again later")["printed"], "404\n")
 
     def test_pillow(self) -> None:
-        names = self.run_recipe("from PIL")
+        names = self.run_recipe("Image.frombuffer")
         image, pixels = names["image"], names["pixels"]
         self.assertEqual(image.getpixel((100, 200)), (100, 200, 3, 255))
         self.assertEqual(image.readonly, 1, "it is over the memory of the pixels")
         with names["Image"].open("grey.png") as grey:
             self.assertEqual(grey.size, pixels.size)
+
+    def test_pillow_reads_a_picture(self) -> None:
+        self.assertEqual(self.run_recipe("Image.open(picture)")["printed"], "PNG (640, 480)\n")
+
+    def test_own_pictures(self) -> None:
+        Path("cat.png").write_bytes(png(640, 480))
+        printed = self.run_recipe("len(bytes(small))")["printed"]
+        self.assertRegex(printed, r"^\(64, 48\) webp \d+\n$")
+
+    def test_an_upload(self) -> None:
+        Path("cat.png").write_bytes(png(640, 480))
+        self.assertEqual(self.run_recipe("uploaded.png")["printed"], "memory\n")
+        self.assertEqual(self.origin.count("/uploaded.png"), 0)
+
+    def test_a_file_manager(self) -> None:
+        for number in range(5):
+            Path(f"{number}.png").write_bytes(png(200, 100, number))
+        self.run_recipe(".thumbnail")
+        thumbnails = sorted(name for name in os.listdir() if name.endswith(".thumbnail"))
+        self.assertEqual(thumbnails, [f"{i}.png.thumbnail" for i in range(5)])
+        self.assertEqual(Path("0.png.thumbnail").read_bytes()[:4], b"\x89PNG")
 
     def test_numpy(self) -> None:
         names = self.run_recipe("import numpy")
