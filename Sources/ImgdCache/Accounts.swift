@@ -11,7 +11,7 @@ package enum EntryOwner {
 /// A place's account is kept only once there are two: the tier of a single user pays nothing for it.
 struct Accounts {
   /// Users beyond these share the account after the last: a container has 65,536 of them.
-  static let most = 64
+  static let most = 254
 
   struct Account {
     fileprivate(set) var owner = EntryOwner.nobody

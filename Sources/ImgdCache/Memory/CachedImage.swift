@@ -89,9 +89,17 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
   func takeClaims(of former: CachedImage) {
     let (own, others) = (claims.all, former.claims.all)
     guard own != others else { return }
-    // Otherwise it could grow at the cost of a user who has not asked for that.
-    if let owner = former.owner, byteCount <= former.byteCount { self.owner = owner }
+    take(owner: former.owner, of: former.byteCount)
     tags = EntryClaims.tags(EntryTags.union(tags, own + others), of: owner)
+  }
+
+  /// Stays with the user for whom the picture counts in whose place it comes, and of so many bytes, unless it has grown:
+  /// then that would be at the cost of somebody who has not asked for it.
+  package func take(owner former: UInt32?, of bytes: Int) {
+    guard let former, former != owner, byteCount <= bytes else { return }
+    let own = claims.all
+    owner = former
+    tags = EntryClaims.tags(EntryTags.union(tags, own), of: former)
   }
 
   /// The checksum of its bytes.

@@ -210,6 +210,46 @@ struct DescriptorTests {
     #expect(try other.receive().outcome == "client")
   }
 
+  @Test func `files that never answer leave threads for others, and for their own user`() throws {
+    let copies = HeldCopies()
+    let stage = try CoreStage(holding: copies)
+    let number = try handedMemory(picture)
+    defer { close(number) }
+    var others: [TestClient] = []
+    // Two of each user hang, and then two more, as those that hang for long are set aside.
+    for round in 1...2 {
+      for uid in 7...9 as ClosedRange<UInt32> {
+        let client = try stage.connect(as: uid)
+        for _ in 0..<2 { try client.send(fetch(#""timeout_ms":1000"#) + "\n", with: [number]) }
+        others.append(client)
+        stage.settle()
+      }
+      for _ in 0..<3 { stage.pass(HandedBytes.patience) }
+      #expect(copies.waitUntilHeld(6 * round))
+    }
+    #expect(stage.core.parts.copies.count == 12)
+    let late = try stage.connect(as: 10)
+    try late.send(fetch() + "\n", with: [number])
+    stage.settle()
+    #expect(copies.waitUntilHeld(13))
+    copies.letGo()
+    while stage.core.parts.copies.count > 0 { stage.tick() }
+    #expect(try late.receive().outcome == "client")
+  }
+
+  @Test func `a slot shows the descriptor that came last`() throws {
+    let copies = HeldCopies()
+    let stage = try CoreStage(holding: copies)
+    let number = try handedMemory(picture)
+    defer { close(number) }
+    for _ in 0..<2 { try stage.client.send(fetch(#""slot":"s","deliver":"none""#) + "\n", with: [number]) }
+    stage.settle()
+    #expect(try stage.client.receive().outcome == "cancelled")
+    copies.letGo()
+    while stage.core.parts.copies.count > 0 { stage.tick() }
+    #expect(try stage.client.receive().outcome == "client")
+  }
+
   @Test func `a copy is given up with its fetch`() throws {
     let copies = HeldCopies()
     let stage = try CoreStage(holding: copies)

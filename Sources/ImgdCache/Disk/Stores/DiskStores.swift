@@ -77,13 +77,7 @@ final class DiskStores: DiskPart {
     if let refusal = refusal(of: image) { return refusal }
     guard queue.store(of: image) == nil else { return nil }
     if purges.verdict(on: image, in: .disk) == .stale { image.markStale() }
-    guard var record = StoredRecord(image, wall: rules.wall, at: loop.now, packsFields: false) else { return .tooLarge }
-    // It stays with whom it counts for, unless it has grown without that user's doing.
-    if let former = index.place(of: record.digest).map({ index[$0] }), former.owner != EntryOwner.nobody,
-      record.bytes <= Int(former.bytes)
-    {
-      record.owner = former.owner
-    }
+    guard let record = StoredRecord(image, wall: rules.wall, at: loop.now, packsFields: false) else { return .tooLarge }
     let key = CacheKey(
       url: CanonicalURL(canonical: record.url), identifier: record.identifier, variant: record.variant,
       knownDigest: record.digest)

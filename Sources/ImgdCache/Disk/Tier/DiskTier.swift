@@ -75,6 +75,14 @@ package final class DiskTier {
 
   package var allocated: Int { parts.index.allocated }
 
+  /// For whom the entry under a key counts, as far as the index in memory knows it, how many bytes its picture has, and
+  /// how many are charged.
+  package func ownership(of key: CacheKey) -> (owner: UInt32, bytes: Int, allocated: Int)? {
+    guard let place = key.digest.flatMap(parts.index.place(of:)) else { return nil }
+    let entry = parts.index[place]
+    return entry.owner == EntryOwner.nobody ? nil : (entry.owner, Int(entry.bytes), entry.allocated)
+  }
+
   /// What a user has here.
   package func holding(of uid: UInt32) -> Removal { parts.index.holding(of: uid) }
 

@@ -49,7 +49,7 @@ final class OwnPurge {
     pictures = places.pictures
     self.loop = loop
     askedAt = loop.now
-    ending = PurgeEnding(scope, as: isSoft ? .marked : .purged, places.hub, then)
+    ending = PurgeEnding(scope, as: isSoft ? .marked : .purged, isOfOneUser: true, places.hub, then)
   }
 
   /// Carries out another part; returns whether there is more. The disk's pages come by themselves after that.
@@ -64,6 +64,7 @@ final class OwnPurge {
       let tier = pictures.answers.tier
       let page = tier.page(after: cursor, limit: Self.mostAtOnce, prefix: filter.prefix, url: filter.url)
       for answer in page.images where scope != .disk && isMeant(answer) {
+        fromMemory.count(answer.cost)
         if let left = answer.claims.without(uid) { _ = tier.set(left, of: answer) } else { release(answer, in: tier) }
       }
       if let next = page.next {
@@ -82,14 +83,14 @@ final class OwnPurge {
     image.claims.include(uid) && filter.matches(image, at: askedAt)
   }
 
-  /// Makes void what nobody else waits for.
+  /// Takes claims on what is on its way, and makes void what nobody else waits for.
   private func voidDownloads(after number: UInt64) -> Stage {
     let part = jobs.part(after: number, most: Self.mostAtOnce)
     for job in part.members where job.uid == uid {
       guard let download = job.download, seen.insert(download.serial).inserted,
-        filter.matchesName(download.mergeKey.key, tags: download.tags), download.isOnly(for: uid)
+        filter.matchesName(download.mergeKey.key, tags: download.tags)
       else { continue }
-      download.close(scope.tiers)
+      download.giveUpClaim(of: uid, in: scope.tiers, isSoft: isSoft)
     }
     guard let next = part.end else {
       return scope == .disk ? .answers(after: nil) : .memory(after: nil)
@@ -106,10 +107,11 @@ final class OwnPurge {
       if scope != .memory { removeFromDisk(image.key) }
       return
     }
+    // It counts either way: nobody is to learn whether others have asked for it.
+    fromMemory.count(bytes)
+    if isOnDisk, scope == .all { countOnDisk(image.key) }
     // Others are shown it as before, wherever it is.
     guard scope == .all, !isSoft else { return }
-    fromMemory.count(bytes)
-    if isOnDisk { fromDisk.count(image.byteCount) }
     change(image, to: left)
   }
 
@@ -148,15 +150,17 @@ final class OwnPurge {
       return
     }
     guard entry.claims.without(uid) != nil else { return removeFromDisk(key) }
+    countOnDisk(key)
     guard scope == .all, !isSoft else { return }
     open += 1
-    fromDisk.count(entry.bytes)
     let found = { [self] (image: CachedImage?) in
       if let image, let left = image.claims.without(uid) { change(image, to: left) }
       close()
     }
     pictures.disk.fetch(key, countsAsUse: false, then: found).passOn(to: found)
   }
+
+  private func countOnDisk(_ key: CacheKey) { fromDisk.count(pictures.disk.ownership(of: key)?.allocated ?? 0) }
 
   /// Something is over. When all is, what was ordered is written before the next job of the writer.
   private func close() {

@@ -95,25 +95,30 @@ final class Purge {
 final class PurgeEnding {
   private let scope: PurgeRequest.Scope
   private let change: CacheChange
+  private let isOfOneUser: Bool
   private let hub: EventHub
   private let then: (_ memory: Removal, _ disk: PurgeOutcome) -> Void
   private var fromMemory: Removal?
   private var onDisk: PurgeOutcome?
 
   init(
-    _ scope: PurgeRequest.Scope, as change: CacheChange, _ hub: EventHub,
+    _ scope: PurgeRequest.Scope, as change: CacheChange, isOfOneUser: Bool = false, _ hub: EventHub,
     _ then: @escaping (_ memory: Removal, _ disk: PurgeOutcome) -> Void
   ) {
     self.scope = scope
     self.change = change
+    self.isOfOneUser = isOfOneUser
     self.hub = hub
     self.then = then
     if scope == .memory { onDisk = .done(.none) }
   }
 
+  /// What one user has purged of his own is told to all without numbers, which could say what it was.
+  private func told(_ removal: Removal) -> Removal { isOfOneUser ? .none : removal }
+
   func finishMemory(_ removal: Removal) {
     fromMemory = removal
-    if scope != .disk { hub.purge(change, removal, tier: .memory) }
+    if scope != .disk { hub.purge(change, told(removal), tier: .memory) }
     endIfOver()
   }
 
@@ -126,7 +131,7 @@ final class PurgeEnding {
   private func endIfOver() {
     guard let fromMemory, let onDisk else { return }
     let removal = onDisk.removal
-    if scope == .disk || removal.entries > 0 { hub.purge(change, removal, tier: .disk) }
+    if scope == .disk || removal.entries > 0 { hub.purge(change, told(removal), tier: .disk) }
     hub.whenTold { [then] in then(fromMemory, onDisk) }
   }
 }

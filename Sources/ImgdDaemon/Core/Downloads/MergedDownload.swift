@@ -64,6 +64,8 @@ final class MergedDownload {
   var round = Round()
   /// The tags of all that have ever waited, each once, and in the end those of its origin.
   private(set) var tags: [String] = []
+  /// The users among those who wait that have purged it since.
+  private var hasGivenUp: Set<UInt32> = []
   /// The last purge before its transfer began.
   private var newestBefore: UInt64 = 0
 
@@ -167,11 +169,22 @@ final class MergedDownload {
   /// Keeps it out of tiers: a later download has brought its picture first, or the user who waits for it has purged it.
   func close(_ tiers: Tiers = .all) { closedTiers.formUnion(tiers) }
 
-  /// Whether nobody but a user waits for it.
-  func isOnly(for uid: UInt32) -> Bool { wishes.allSatisfy { $0.claimant.uid == uid } }
+  /// Takes a user's claim away, who has purged it; what nobody else claims is kept out of tiers. While others claim it,
+  /// a purge that spares anything changes nothing.
+  func giveUpClaim(of uid: UInt32, in tiers: Tiers, isSoft: Bool) {
+    guard wishes.contains(where: { $0.claimant.uid != uid && !hasGivenUp.contains($0.claimant.uid) }) else {
+      return close(tiers)
+    }
+    guard tiers == .all, !isSoft else { return }
+    hasGivenUp.insert(uid)
+    tags.removeAll { $0 == EntryClaims.tag(of: uid) }
+  }
 
   /// The wishes that hold for the picture: those of the waiters, or the last one of an orphan.
   var wishes: [PictureWish] { waiting.isEmpty ? lastToLeave.map { [$0] } ?? [] : waiting.map(\.wish) }
+
+  /// The user for whom its picture counts: the one who has waited for it longest, and has not purged it since.
+  var owner: UInt32 { wishes.first { !hasGivenUp.contains($0.claimant.uid) }?.claimant.uid ?? uid }
 
   /// The user who has waited for it longest.
   var uid: UInt32 { (waiting.oldest?.wish ?? lastToLeave)?.claimant.uid ?? 0 }
@@ -199,6 +212,7 @@ final class MergedDownload {
 
   func add(_ waiter: Waiter) -> UInt64 {
     tags = EntryTags.union(tags, waiter.wish.tags)
+    hasGivenUp.remove(waiter.wish.claimant.uid)
     if state == .queued, !keepsURL {
       sentURL = waiter.wish.url
       keepsURL = waiter.wish.refusals > 0

@@ -59,7 +59,8 @@ struct Slots {
 
   func isFetching(_ mergeKey: MergeKey, _ request: FetchRequest, in name: String) -> Bool {
     guard let first = all[name]?.running.oldest else { return false }
-    return first.requested == mergeKey && first.request.hasSameOptions(as: request)
+    // Nobody knows yet whether two descriptors are of the same picture.
+    return first.handed == nil && first.requested == mergeKey && first.request.hasSameOptions(as: request)
   }
 
   /// Adds a fetch to a slot; once there are `limit` slots, a new name replaces an idle one.

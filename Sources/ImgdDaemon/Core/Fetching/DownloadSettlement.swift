@@ -62,7 +62,7 @@ final class DownloadSettlement: FetchPart {
     let image = CachedImage.make(
       key: key, body: ImageBody(result.payload, facts: ImageFacts(picture), checksum: received.checksum),
       answer: ImageAnswer(received.response, freshness: freshness, vary: vary),
-      tags: download.tags, owner: download.uid, serial: download.serial, isPurged: download.isPurgedEverywhere,
+      tags: download.tags, owner: download.owner, serial: download.serial, isPurged: download.isPurgedEverywhere,
       checked: download.checked, stored: moment)
     keep(image, of: download)
     return .image(DeliveredImage(image: image, source: .network))
@@ -204,7 +204,7 @@ final class DownloadSettlement: FetchPart {
         key: key, body: ImageBody(Payload([]), facts: .none, checksum: .unknown),
         answer: ImageAnswer(
           response, freshness: freshness, vary: download.mergeKey.outcome(of: headers),
-          isFromPublicAddress: redirect?.isFromPublicAddress ?? false), tags: download.tags, owner: download.uid,
+          isFromPublicAddress: redirect?.isFromPublicAddress ?? false), tags: download.tags, owner: download.owner,
         serial: download.serial, checked: download.checked, stored: moment))
   }
 

@@ -1,6 +1,7 @@
 // What clients hand in is copied before anybody trusts it, on threads that do nothing else: a file in somebody's own
 // file system may be read, or closed, for ever. The threads are few, and users take turns. A user holds no more of
-// them than are left free, so that files that never answer cannot take the last thread from those of others.
+// them than are left free, so that files that never answer cannot take the last thread from those of others. A thread
+// that has been at a file for long is set aside, and another takes its turn: so many of all, and of each user.
 //
 //   a line with a descriptor ─► its user's turn ─► a thread: status, copy, close, recognise, sum ─► the loop
 //
@@ -15,6 +16,9 @@ final class HandedBytes {
   typealias Outcome = Result<HandedPicture, WireError>
 
   static let mostThreads = 4
+  /// How long a copy may take before its thread is set aside: far longer than that of any picture from a disk that works.
+  static let patience = Duration.seconds(2)
+  static let (mostAside, mostAsideOfUser) = (24, 8)
   /// A user with more descriptors in line is not read from until some of them have had their turn.
   static let mostInLine = 16
 
@@ -33,11 +37,18 @@ final class HandedBytes {
     let claim: Claim
   }
 
+  private struct Running {
+    let uid: UInt32
+    let patience: Timer
+  }
+
   private let loop: EventLoop
   private let carryOut: @Sendable (Work) -> Outcome?
   private let line = TurnLine(.user, to: .connection)
   private var waiting: [UInt64: Waiting] = [:]
-  private var running: [UInt64: UInt32] = [:]
+  private var running: [UInt64: Running] = [:]
+  /// Whose copies have been set aside.
+  private var aside: [UInt64: UInt32] = [:]
   private var held: [UInt32: Int] = [:]
   /// How many of each user are in line, and the connections of a user with too many, which are not read from.
   private var inLine: [UInt32: Int] = [:]
@@ -54,7 +65,7 @@ final class HandedBytes {
   }
 
   /// How many descriptors are in line or on a thread.
-  var count: Int { waiting.count + running.count }
+  var count: Int { waiting.count + running.count + aside.count }
 
   /// Copies what a client has handed in and closes it; `then` is called once, never within this call, unless the place is
   /// given up.
@@ -102,7 +113,8 @@ final class HandedBytes {
       line.charge(for: claim)
       line.remove(claim)
       leaveLine(claim.claimant.uid)
-      running[claim.serial] = claim.claimant.uid
+      let patience = loop.schedule(after: Self.patience) { [unowned self] in setAside(claim.serial) }
+      running[claim.serial] = Running(uid: claim.claimant.uid, patience: patience)
       held[claim.claimant.uid, default: 0] += 1
       let isWanted = listeners[claim.serial] != nil
       begin(isWanted ? next.work : Work(serial: claim.serial, file: next.work.file, limit: nil))
@@ -136,10 +148,27 @@ final class HandedBytes {
   }
 
   private func settle(_ serial: UInt64, _ outcome: Outcome?) {
-    if let uid = running.removeValue(forKey: serial) { held.countDown(uid) }
+    free(serial)
+    aside[serial] = nil
     let then = listeners.removeValue(forKey: serial)
     startNext()
     if let outcome { then?(outcome) }
+  }
+
+  private func setAside(_ serial: UInt64) {
+    guard let uid = running[serial]?.uid, aside.count < Self.mostAside,
+      aside.values.count(where: { $0 == uid }) < Self.mostAsideOfUser
+    else { return }
+    free(serial)
+    aside[serial] = uid
+    startNext()
+  }
+
+  /// Counts a copy no longer among those that others wait for.
+  private func free(_ serial: UInt64) {
+    guard let copy = running.removeValue(forKey: serial) else { return }
+    copy.patience.cancel()
+    held.countDown(copy.uid)
   }
 
   /// Carries out the work, on a thread.

@@ -200,6 +200,9 @@ final class PictureTiers {
   /// may find that one afterwards. Tiers from which it was purged in the meantime stay as they are.
   func keep(_ image: CachedImage, wanted: Tiers, in tiers: Tiers) {
     var tiers = tiers
+    if memory.peek(image.key) == nil, let former = disk.ownership(of: image.key) {
+      image.take(owner: former.owner, of: former.bytes)
+    }
     for tier in Tier.allCases where purges.verdict(on: image, in: tier.scope) == .purged { tiers.remove(tier.scope) }
     let mayBeKept = image.freshness.refusal == nil
     // Without its bytes a picture stays in the tiers that already know it.

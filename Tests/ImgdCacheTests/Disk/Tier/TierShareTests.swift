@@ -38,14 +38,15 @@ struct TierShareTests {
     #expect(numbers(stage, 100..<110) == Array(102..<110))
   }
 
-  @Test func `an entry stays with whom it counts for, unless another lets it grow`() throws {
+  @Test func `a picture stays with whom the one before counts for, unless it has grown`() throws {
     let stage = try TierStage()
-    let digest = try #require(key(url(1)).digest)
-    let owner = { stage.parts.index.place(of: digest).map { stage.parts.index[$0].owner } }
     stage.store(photo(url(1), body(Self.block), of: 1_000, on: stage))
-    stage.store(photo(url(1), body(Self.block - 1), of: 1_001, on: stage))
-    #expect(owner() == 1_000)
-    stage.store(photo(url(1), body(2 * Self.block), of: 1_001, on: stage))
-    #expect(owner() == 1_001)
+    let former = try #require(stage.tier.ownership(of: key(url(1))))
+    #expect(former == (1_000, Self.block, Self.block))
+    for (bytes, owner) in [(Self.block, 1_000), (Self.block + 1, 1_001)] as [(Int, UInt32)] {
+      let image = photo(url(1), body(bytes), of: 1_001, on: stage)
+      image.take(owner: former.owner, of: former.bytes)
+      #expect(image.owner == owner && image.claims.include(1_001))
+    }
   }
 }
