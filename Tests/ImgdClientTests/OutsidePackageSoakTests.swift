@@ -76,7 +76,7 @@ struct SwiftExamples {
       String(block.split(separator: "\n```", maxSplits: 1)[0])
         .replacing("https://example.org", with: origin)
         .replacing("\"/usr/local/", with: "\"\(root)/usr/local/")
-        .replacing("\"/tmp/", with: "\"\(root)/")
+        .replacing("\"/tmp/mine.png", with: "\"\(root)/mine.png")
     }
     guard blocks.count > 2 else { throw TestFailure("docs/swift.md has no examples") }
     (manifest, program, bodies) = (blocks[0], blocks[1], Array(blocks[2...]))
