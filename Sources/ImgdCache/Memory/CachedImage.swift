@@ -83,10 +83,15 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
     return tags.allSatisfy { $0 == own || EntryTags.meets($0, self.tags) }
   }
 
+  /// Whether a user has a claim, or one could not be kept; asked with each hit, this allocates nothing.
+  package func isClaimed(by uid: UInt32) -> Bool { owner == uid || EntryClaims.have(EntryClaims.tag(of: uid), tags) }
+
   package var claims: EntryClaims { EntryClaims(owner: owner, tags: tags) }
 
   /// Takes over the claims on the image in whose place it comes.
   func takeClaims(of former: CachedImage) {
+    // Usually the same user has asked for both.
+    guard owner != former.owner || !former.tags.isEmpty else { return }
     let (own, others) = (claims.all, former.claims.all)
     guard own != others else { return }
     take(owner: former.owner, of: former.byteCount)

@@ -7,7 +7,7 @@ final class MeasuredDaemon {
   /// The product that `make test-slow` builds before the tests.
   static let product = ".build/release/imgd"
   static let pictures = 64
-  /// What a user's own daemon has by default, whoever runs the tests, and nothing that happens by itself.
+  /// What a user's own daemon has by default, for root as well, and nothing that happens by itself.
   private static let usual = ["Memory.Pressure=off", "Disk.MinFree=0", "Control.See=all", "Control.Purge=all"]
 
   private(set) var pid: pid_t = 0

@@ -257,7 +257,7 @@ struct MemoryCapacityTests {
     for number in 10..<100 { _ = tier.add(image(key(url(number)), bytes: 9_000, owner: 2), at: at(1)) }
     #expect((0..<4).allSatisfy { tier.peek(key(url($0))) != nil })
     #expect(tier.peek(key(url(99))) != nil && tier.usage <= 100_000 && tier.usage > 4 * cost)
-    // Whoever comes third has the same share.
+    // A third user has the same share.
     for number in 200..<300 { _ = tier.add(image(key(url(number)), bytes: 9_000, owner: 3), at: at(2)) }
     #expect((0..<3).allSatisfy { tier.peek(key(url($0 + 1))) != nil })
   }

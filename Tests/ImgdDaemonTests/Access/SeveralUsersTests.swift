@@ -150,7 +150,7 @@ struct SeveralUsersTests {
     }
   }
 
-  @Test func `a user sees what it has asked for, whoever was first, and administrators see all`() throws {
+  @Test func `a user sees what it has asked for, first or later, and administrators see all`() throws {
     let stage = try stage()
     let (a, b) = (try stage.connect(as: Self.a), try stage.connect(as: Self.b))
     let listener = try stage.connect(as: Self.b)

@@ -75,10 +75,10 @@ package final class DiskTier {
 
   package var allocated: Int { parts.index.allocated }
 
-  /// For whom the entry under a key counts, as far as the index in memory knows it, how many bytes its picture has, and
+  /// For whom the entry of a digest counts, as far as the index in memory knows it, how many bytes its picture has, and
   /// how many are charged.
-  package func ownership(of key: CacheKey) -> (owner: UInt32, bytes: Int, allocated: Int)? {
-    guard let place = key.digest.flatMap(parts.index.place(of:)) else { return nil }
+  package func ownership(of digest: KeyDigest) -> (owner: UInt32, bytes: Int, allocated: Int)? {
+    guard let place = parts.index.place(of: digest) else { return nil }
     let entry = parts.index[place]
     return entry.owner == EntryOwner.nobody ? nil : (entry.owner, Int(entry.bytes), entry.allocated)
   }

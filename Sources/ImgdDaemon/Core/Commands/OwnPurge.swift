@@ -160,7 +160,9 @@ final class OwnPurge {
     pictures.disk.fetch(key, countsAsUse: false, then: found).passOn(to: found)
   }
 
-  private func countOnDisk(_ key: CacheKey) { fromDisk.count(pictures.disk.ownership(of: key)?.allocated ?? 0) }
+  private func countOnDisk(_ key: CacheKey) {
+    fromDisk.count(key.digest.flatMap(pictures.disk.ownership)?.allocated ?? 0)
+  }
 
   /// Something is over. When all is, what was ordered is written before the next job of the writer.
   private func close() {

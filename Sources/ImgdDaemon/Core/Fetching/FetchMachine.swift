@@ -1,7 +1,8 @@
 // What becomes of a fetch: an event comes in, the next step goes out.
 //
 //   event                      next step
-//   begun                      showHanded, where no cache is read and the client has the picture; findMade; find, under a condition of the client's; recall, where no cache is read
+//   begun                      findMade; find, under a condition of the client's; where no cache is read showHanded,
+//                              if the client has the picture, else recall
 //   made      a form           show
 //             nothing          find
 //   found     a picture that the client has handed in

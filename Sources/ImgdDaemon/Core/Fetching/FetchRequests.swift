@@ -147,7 +147,7 @@ final class ReadyAnswers: FetchPart {
   }
 
   private func claim(_ image: CachedImage, for client: ReplyPlace) {
-    guard access.keepsClaims, image.owner != client.peer.uid else { return }
+    guard access.keepsClaims, !image.isClaimed(by: client.peer.uid) else { return }
     pictures.add([EntryClaims.tag(of: client.peer.uid)], to: image)
   }
 

@@ -144,7 +144,7 @@ final class PlainHits: KnownLineAnswers {
   }
 
   private func isClaimed(_ image: CachedImage, by client: ReplyPlace) -> Bool {
-    !access.keepsClaims || image.owner == client.peer.uid || image.hasAll([EntryClaims.tag(of: client.peer.uid)])
+    !access.keepsClaims || image.isClaimed(by: client.peer.uid)
   }
 
   /// Answers with a picture as its origin sends it, alone or with its path, if all that it takes is kept with it. Nothing

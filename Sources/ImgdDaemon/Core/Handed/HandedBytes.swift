@@ -5,7 +5,7 @@
 //
 //   a line with a descriptor ─► its user's turn ─► a thread: status, copy, close, recognise, sum ─► the loop
 //
-// Whoever waits may leave; the thread goes on, and what it brings is dropped.
+// A fetch may leave before its copy is there; the thread goes on, and what it brings is dropped.
 
 import ImgdCache
 import ImgdPicture

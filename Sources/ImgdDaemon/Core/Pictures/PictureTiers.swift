@@ -200,7 +200,7 @@ final class PictureTiers {
   /// may find that one afterwards. Tiers from which it was purged in the meantime stay as they are.
   func keep(_ image: CachedImage, wanted: Tiers, in tiers: Tiers) {
     var tiers = tiers
-    if memory.peek(image.key) == nil, let former = disk.ownership(of: image.key) {
+    if let former = image.digest.flatMap(disk.ownership), former.owner != image.owner, memory.peek(image.key) == nil {
       image.take(owner: former.owner, of: former.bytes)
     }
     for tier in Tier.allCases where purges.verdict(on: image, in: tier.scope) == .purged { tiers.remove(tier.scope) }

@@ -97,7 +97,7 @@ private struct Members {
   }
 }
 
-/// The groups of a few users as the system's database has them: whoever has come into a group since it logged in is a
+/// The groups of a few users as the system's database has them: a user who was added to a group after logging in is a
 /// member at once, and a flood of requests asks the database seldom.
 private struct GroupCache {
   private static let most = 64
