@@ -1,141 +1,126 @@
 // The tags of an entry, which come from the fetches that it was downloaded for or shown to, and from its origin.
 //
-// A group (`Cache-Groups`, RFC 9875) belongs to its origin alone: another origin may use the same name for something else.
-// It is kept among the tags, with a NUL before its name, which no tag has that a request or a header field brings. Only
-// a purge that names a host as well is about groups.
+//   "news"        of its origin, or of a fetch where all users see the same
+//   "news\0" 1000  of a user's fetch, where users have claims: only this user sees it, and purges by it
+//   "news\0"      of a user of another host
+//   "\0news"      a group (`Cache-Groups`, RFC 9875), which belongs to its origin alone: another origin may use the same
+//                 name for something else, so only a purge that names a host as well is about groups
+//   "\0\0" 1000   a claim (`EntryClaims`); no purge is about it
+//   ""            there were more than fit
 //
-// A claim (`EntryClaims`) is kept among them too, with two NULs before it. No purge is about it, and it is counted by
-// itself.
+// No tag that a request or a header field brings has a NUL.
 
-/// Their number is bounded, since anybody may add tags to anybody's picture. An entry with more counts as one
-/// that has every tag: a purge must not miss it.
+/// Their number is bounded, since anybody may add tags to anybody's picture. Who has as many as there may be counts as
+/// having every tag after that: a purge must not miss the entry.
 package enum EntryTags {
+  /// Those of one user, and those of the origin and of fetches where all users see the same.
   package static let most = 64
-  /// Stands for every tag; no client can write an empty one.
+  /// Those of all users together.
+  static let mostOfUsers = 128
+  /// Stands for those that did not fit; no client can write an empty one.
   static let every = ""
   private static let mark: UInt8 = 0
 
   /// A group as it is kept among the tags.
   package static func tag(ofGroup name: String) -> String { "\0" + name }
 
+  /// A user's tag as it is kept, and as that user purges by it.
+  package static func tag(_ name: String, of uid: UInt32) -> String { name + "\0" + String(uid) }
+
   /// The tags of both lists, each once.
   package static func union(_ tags: [String], _ more: [String]) -> [String] {
     var all = tags
-    for tag in more where !meets(tag, all) {
+    for tag in more where !have(tag, all) {
       if isClaim(tag) {
         all.append(EntryClaims.areFull(all) ? EntryClaims.overflow : tag)
-      } else if all.count(where: { !isClaim($0) }) < most {
+      } else if !tag.isEmpty, !areFull(all, for: tag) {
         all.append(tag)
-      } else {
-        all = [every] + all.filter(isClaim)
+      } else if !areMore(all) {
+        all.insert(every, at: 0)
       }
     }
     return all
   }
 
-  /// Whether an entry's tags have this one, or, where groups count, this group.
-  static func meets(_ tag: String, orGroup: Bool = false, _ tags: [String]) -> Bool {
+  /// Whether a tag is there, or adding it would change nothing.
+  static func have(_ tag: String, _ tags: [String]) -> Bool {
     if isClaim(tag) { return EntryClaims.have(tag, tags) }
-    return tags.contains { own in
-      own.isEmpty || sameBytes(own, tag) || orGroup && isGroup(own) && name(of: own).elementsEqual(tag.utf8)
-    }
+    return tags.contains { sameBytes($0, tag) } || areMore(tags) && areFull(tags, for: tag)
   }
 
-  /// Whether an entry has all of these.
-  package static func meetAll(_ tags: [String], _ own: [String]) -> Bool { tags.allSatisfy { meets($0, own) } }
+  /// Whether an entry's tags have the one that a purge names, or, where groups count, this group.
+  static func meets(_ tag: String, orGroup: Bool = false, _ tags: [String]) -> Bool {
+    let (name, isOfUser) = (name(of: tag), isOfUser(tag))
+    let isThere = tags.contains { own in
+      if isClaim(own) { return false }
+      if isGroup(own) { return orGroup && self.name(of: own).elementsEqual(name) }
+      return sameBytes(own, tag) || (!isOfUser || !self.isOfUser(own)) && self.name(of: own).elementsEqual(name)
+    }
+    return isThere || areMore(tags) && (!isOfUser || areFull(tags, for: tag))
+  }
 
-  /// Whether there were so many tags that they now stand for every tag.
-  package static func areAll(_ tags: [String]) -> Bool { tags.first?.isEmpty == true }
+  /// Whether there were more tags than are kept.
+  static func areMore(_ tags: [String]) -> Bool { tags.first?.isEmpty == true }
 
-  // MARK: Groups
+  /// Whether there are as many tags as there may be of the kind of this one.
+  private static func areFull(_ tags: [String], for tag: String) -> Bool {
+    guard isOfUser(tag) else { return tags.count { !$0.isEmpty && !isOfUser($0) && !isClaim($0) } >= most }
+    let user = user(of: tag)
+    return tags.count { self.user(of: $0).elementsEqual(user) } >= most
+      || tags.count(where: isOfUser) >= mostOfUsers
+  }
+
+  // MARK: Names
 
   private static func isGroup(_ tag: String) -> Bool { tag.utf8.first == mark && !isClaim(tag) }
 
+  private static func isOfUser(_ tag: String) -> Bool { tag.utf8.first != mark && tag.utf8.contains(mark) }
+
   /// The bytes by which a purge names a tag or a group.
-  static func name(of tag: String) -> Substring.UTF8View { tag.utf8.dropFirst(isGroup(tag) ? 1 : 0) }
+  static func name(of tag: String) -> Substring.UTF8View {
+    isGroup(tag) ? tag.utf8.dropFirst() : isClaim(tag) ? tag.utf8[...] : tag.utf8.prefix { $0 != mark }
+  }
+
+  /// What follows the name in a user's tag: nothing else has it.
+  private static func user(of tag: String) -> Substring.UTF8View {
+    isOfUser(tag) ? tag.utf8.drop { $0 != mark } : tag.utf8.suffix(0)
+  }
 
   /// The names of the groups among some tags.
   package static func groups(_ tags: [String]) -> [String] {
     tags.filter(isGroup).map { String(decoding: name(of: $0), as: UTF8.self) }
   }
 
-  /// The tags of which answers tell by their names.
-  package static func shown(_ tags: [String]) -> [String] {
-    tags.filter { !$0.isEmpty && $0.utf8.first != mark }
+  /// The names of the tags that a user may see, or of all; nil if there were more than are kept.
+  package static func names(_ tags: [String], shownTo uid: UInt32?) -> [String]? {
+    let own = uid.map { tag("any", of: $0) }
+    if areMore(tags), own.map({ areFull(tags, for: $0) }) ?? true { return nil }
+    let shown = tags.filter { tag in
+      guard let own, isOfUser(tag) else { return !tag.isEmpty && tag.utf8.first != mark }
+      return user(of: tag).elementsEqual(user(of: own))
+    }
+    return eachOnceInByteOrder(shown.map { String(decoding: name(of: $0), as: UTF8.self) })
   }
 
   /// The tags that are no groups.
   package static func withoutGroups(_ tags: [String]) -> [String] { tags.filter { !isGroup($0) } }
 
-  // MARK: Claims
+  // MARK: Users
 
-  fileprivate static func isClaim(_ tag: String) -> Bool { tag.utf8.starts(with: EntryClaims.overflow.utf8) }
+  static func isClaim(_ tag: String) -> Bool { tag.utf8.starts(with: EntryClaims.overflow.utf8) }
 
-  /// The tags without claims, as other hosts may have them.
-  static func withoutClaims(_ tags: [String]) -> [String] { tags.filter { !isClaim($0) } }
-}
+  /// What users have left: their claims, their tags, and that there were more.
+  static func ofUsers(_ tags: [String]) -> [String] { tags.filter { isClaim($0) || isOfUser($0) || $0.isEmpty } }
 
-/// Who has asked for an entry: its owner, who came first, and further users as tags of their own.
-package struct EntryClaims {
-  /// So many further users are known by name.
-  static let mostFurther = 7
-  /// Says that there are more, of whom nobody knows the names.
-  static let overflow = "\0\0"
-
-  package var owner: UInt32?
-  package var tags: [String]
-
-  package init(owner: UInt32?, tags: [String]) {
-    self.owner = owner
-    self.tags = tags
+  /// The tags without what a user has left.
+  package static func without(_ uid: UInt32, _ tags: [String]) -> [String] {
+    let (claim, own) = (EntryClaims.tag(of: uid), user(of: tag("any", of: uid)))
+    return tags.filter { !sameBytes($0, claim) && !(isOfUser($0) && user(of: $0).elementsEqual(own)) }
   }
 
-  /// The claim of a user who is not the owner, as it is kept among the tags.
-  package static func tag(of uid: UInt32) -> String { overflow + String(uid) }
-
-  /// The tags without the claim of the owner, who needs none.
-  static func tags(_ tags: [String], of owner: UInt32?) -> [String] {
-    guard let owner, !tags.isEmpty else { return tags }
-    let own = tag(of: owner)
-    return tags.filter { $0 != own }
-  }
-
-  /// Whether a claim is there, or adding it would change nothing.
-  static func have(_ tag: String, _ tags: [String]) -> Bool {
-    tags.contains { sameBytes($0, tag) } || tags.contains(overflow) && areFull(tags)
-  }
-
-  static func areFull(_ tags: [String]) -> Bool {
-    tags.count >= mostFurther && tags.count { user($0) != nil } >= mostFurther
-  }
-
-  /// Whether a user is among those who are known by name.
-  package func include(_ uid: UInt32) -> Bool { owner == uid || tags.contains(Self.tag(of: uid)) }
-
-  /// All claims as they would be kept among the tags.
-  var all: [String] { (owner.map { [Self.tag(of: $0)] } ?? []) + tags.filter(EntryTags.isClaim) }
-
-  /// The users who are known by name.
-  package var users: [UInt32] { (owner.map { [$0] } ?? []) + tags.compactMap(Self.user) }
-
-  private static func user(_ tag: String) -> UInt32? {
-    EntryTags.isClaim(tag) ? UInt32(String(decoding: tag.utf8.dropFirst(2), as: UTF8.self)) : nil
-  }
-
-  /// What is left without a user's claim: the next one becomes the owner. Nil if nobody is left. Where only such are left
-  /// of whom nobody knows the names, the entry is root's, who sees everything.
-  package func without(_ uid: UInt32) -> EntryClaims? {
-    var left = self
-    left.tags.removeAll { sameBytes($0, Self.tag(of: uid)) }
-    guard owner == nil || owner == uid else { return left }
-    left.owner = nil
-    guard let heir = left.tags.first(where: { Self.user($0) != nil }) else {
-      guard left.tags.contains(Self.overflow) else { return nil }
-      left.owner = 0
-      return left
-    }
-    left.owner = Self.user(heir)
-    left.tags.removeAll { sameBytes($0, heir) }
-    return left
+  /// The tags as other hosts may have them: without claims, and without saying whose they are.
+  static func withoutUsers(_ tags: [String]) -> [String] {
+    union(
+      [], tags.filter { !isClaim($0) }.map { isOfUser($0) ? String(decoding: name(of: $0), as: UTF8.self) + "\0" : $0 })
   }
 }

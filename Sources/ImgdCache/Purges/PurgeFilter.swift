@@ -87,11 +87,17 @@ package struct PurgeFilter: Sendable, Equatable {
     _ ownURL: Span<UInt8>, identifier ownIdentifier: String?, digest ownDigest: KeyDigest?, tags: [String]
   ) -> Bool {
     if let digest, ownDigest != digest { return false }
-    if let url, !sameBytes(ownURL, url.text.utf8.span) { return false }
+    guard matchesURL(ownURL) else { return false }
     if let identifier, !sameBytes(ownIdentifier ?? "", identifier) { return false }
-    if let prefix, !begins(ownURL, with: prefix) { return false }
-    if let host, host != Self.anyHost, !isBelow(host, ownURL) { return false }
     if let tag, !EntryTags.meets(tag, orGroup: host != nil, tags) { return false }
+    return true
+  }
+
+  /// Whether its conditions on the URL hold.
+  func matchesURL(_ own: Span<UInt8>) -> Bool {
+    if let url, !sameBytes(own, url.text.utf8.span) { return false }
+    if let prefix, !begins(own, with: prefix) { return false }
+    if let host, host != Self.anyHost, !isBelow(host, own) { return false }
     return true
   }
 

@@ -136,7 +136,7 @@ package struct PurgeTable {
   {
     guard count > 0 else { return .untouched }
     var verdict = PurgeVerdict.untouched
-    if EntryTags.areAll(tags) {
+    if EntryTags.areMore(tags) {
       if hardTag > mark { return .purged }
       if softTag > mark { verdict = .stale }
     }

@@ -44,7 +44,7 @@ package struct FleetValue: Sendable {
     var record = record.sane
     // Who asked for it here means nothing on another machine.
     record.owner = nil
-    record.tags = EntryTags.withoutClaims(record.tags)
+    record.tags = EntryTags.withoutUsers(record.tags)
     guard record.bytes == payload.count, payload.count > 0 else { return nil }
     if record.checksum == .unknown { record.checksum = BodyChecksum(of: payload) }
     guard let row = RecordCodec.encode(record), row.count <= Self.mostRowBytes else { return nil }

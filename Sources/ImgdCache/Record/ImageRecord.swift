@@ -95,7 +95,7 @@ extension CachedImage {
       key: key, body: record.body(payload, facts: facts),
       answer: ImageAnswer(
         StoredResponse(status: record.status, headers: list), freshness: Freshness(record), vary: vary(list)),
-      tags: EntryTags.withoutClaims(record.tags), owner: owner, serial: serial, checked: checked, stored: moment)
+      tags: EntryTags.withoutUsers(record.tags), owner: owner, serial: serial, checked: checked, stored: moment)
     if record.isMarkedStale { image.markStale() }
     return image
   }

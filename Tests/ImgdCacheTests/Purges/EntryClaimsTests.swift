@@ -6,30 +6,30 @@ struct EntryClaimsTests {
   private func tags(_ uids: ClosedRange<UInt32>) -> [String] { uids.map(EntryClaims.tag) }
 
   @Test func `claims are counted apart from tags, and outlive them`() {
-    let many = (0..<64).map { "tag\($0)" }
+    let many = (10..<74).map { "tag\($0)" }
     let all = EntryTags.union(EntryTags.union(many, tags(1...3)), [])
-    #expect(!EntryTags.areAll(all) && all.count == 67)
+    #expect(!EntryTags.areMore(all) && all.count == 67)
     let more = EntryTags.union(all, ["one more"])
-    #expect(EntryTags.areAll(more) && more == [""] + tags(1...3))
-    #expect(EntryTags.union(more, tags(4...4)) == [""] + tags(1...4))
-    #expect(EntryTags.shown(all) == many && EntryTags.groups(all) == [])
-    #expect(EntryTags.withoutClaims(more) == [""])
+    #expect(more == [""] + all)
+    #expect(EntryTags.union(more, tags(4...4)) == [""] + all + tags(4...4))
+    #expect(EntryTags.names(all, shownTo: nil) == many && EntryTags.groups(all) == [])
+    #expect(EntryTags.withoutUsers(more) == [""] + many)
     #expect(EntryTags.withoutGroups(["\0group"] + tags(1...1)) == tags(1...1))
   }
 
   @Test func `no purge is about a claim`() {
     #expect(!EntryTags.meets("1", orGroup: true, tags(1...1)))
-    #expect(EntryTags.meets(EntryClaims.tag(of: 1), tags(1...1)))
-    #expect(!EntryTags.meets(EntryClaims.tag(of: 2), tags(1...1)))
+    #expect(EntryTags.have(EntryClaims.tag(of: 1), tags(1...1)))
+    #expect(!EntryTags.have(EntryClaims.tag(of: 2), tags(1...1)))
     // Every tag, but nobody's claim.
-    #expect(!EntryTags.meets(EntryClaims.tag(of: 2), [""]))
+    #expect(!EntryTags.have(EntryClaims.tag(of: 2), [""]))
   }
 
   @Test func `beyond seven there are more`() {
     let full = EntryTags.union([], tags(1...9))
     #expect(full == tags(1...7) + [EntryClaims.overflow])
     #expect(EntryTags.union(full, tags(10...12)) == full)
-    #expect(EntryTags.meets(EntryClaims.tag(of: 9), full))
+    #expect(EntryTags.have(EntryClaims.tag(of: 9), full))
     var claims = EntryClaims(owner: 100, tags: full)
     #expect(claims.include(100) && claims.include(7) && !claims.include(8))
     #expect(claims.users == [100] + Array(1...7))

@@ -264,6 +264,42 @@ struct SeveralUsersTests {
     #expect(stage.core.memory.count == (isShared ? 1 : 0) && stage.core.disk.count == (isShared ? 1 : 0))
   }
 
+  @Test(arguments: ["memory", "disk"])
+  func `a user sees the tags that are the user's own, and purges by these`(tier: String) throws {
+    let stage = try stage("Memory.Capacity=\(tier == "disk" ? "0" : "64M")")
+    let (a, b, root) = (try stage.connect(as: Self.a), try stage.connect(as: Self.b), try stage.connect(as: 0))
+    func tags(_ client: TestClient) throws -> [String?]? {
+      stage.settle()
+      return try client.ask(#"{"cmd":"query","url":"\#(stage.origin.url("/secret1"))"}"#)["tags"]?.array?.map(\.string)
+    }
+    for (client, own) in [(a, "album"), (b, "news"), (a, "album")] {
+      try fetch("/secret1", as: client, of: stage, #""deliver":"none","tags":["\#(own)","both"]"#)
+    }
+    #expect(try tags(a) == ["album", "both"] && tags(b) == ["both", "news"])
+    #expect(try tags(root) == ["album", "both", "news"])
+    #expect(try purge(#""tag":"album""#, as: b, stage) == [0, 0])
+    let here = tier == "disk" ? [0, 1] : [1, 1]
+    #expect(try purge(#""tag":"news""#, as: b, stage) == here)
+    #expect(try entries(tier, of: b, stage) == 0 && tags(a) == ["album", "both"] && tags(root) == ["album", "both"])
+    #expect(try purge(#""tag":"both""#, as: root, stage) == here)
+    #expect(try entries(tier, of: a, stage) == 0)
+  }
+
+  @Test func `a flood of tags is the flooding user's, and a reload leaves the others' tags`() throws {
+    let stage = try stage()
+    let (a, b) = (try stage.connect(as: Self.a), try stage.connect(as: Self.b))
+    try fetch("/secret1", as: a, of: stage, #""deliver":"none","tags":["album"]"#)
+    for round in 0..<5 {
+      let tags = (0..<16).map { #""\#(round).\#($0)""# }.joined(separator: ",")
+      try fetch("/secret1", as: b, of: stage, #""deliver":"none","tags":[\#(tags)]"#)
+    }
+    #expect(try purge(#""tag":"other""#, as: a, stage) == [0, 0])
+    try fetch("/secret1", as: b, of: stage, #""deliver":"none","cache":"reload""#)
+    #expect(try purge(#""tag":"4.15""#, as: b, stage) == [1, 1])
+    #expect(try purge(#""tag":"album""#, as: a, stage) == [1, 1])
+    #expect(stage.core.memory.count == 0 && stage.core.disk.count == 0)
+  }
+
   @Test func `a soft purge marks what nobody else has asked for`() throws {
     let stage = try stage()
     let (a, b) = (try stage.connect(as: Self.a), try stage.connect(as: Self.b))

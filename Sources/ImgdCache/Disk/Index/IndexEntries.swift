@@ -157,15 +157,15 @@ package struct IndexEntries {
     return try connection.read { () throws(IndexProblem) in try rowWithinReading(number) }
   }
 
-  /// Up to `limit` rows after `number`, in the order in which they were stored, whose URL begins with
-  /// `prefix`, or is `url`, which takes no look at other rows. At most `most` rows are looked at.
+  /// Up to `limit` rows after `number`, in the order in which they were stored, which have the URL and the host that a
+  /// filter names, or may have its tag. A URL or a tag takes no look at other rows. At most `most` rows are looked at.
   ///
   /// `next` is the number after which to go on; nil at the end.
-  package func page(after number: UInt32, limit: Int, examined most: Int, prefix: String? = nil, url: String? = nil)
-    throws(IndexProblem) -> (rows: [IndexRow], next: UInt32?)
-  {
+  package func page(
+    after number: UInt32, limit: Int, examined most: Int, of filter: PurgeFilter = PurgeFilter()
+  ) throws(IndexProblem) -> (rows: [IndexRow], next: UInt32?) {
     try connection.read { () throws(IndexProblem) in
-      let found = try names(after: number, limit: limit, examined: most, prefix: prefix ?? "", url)
+      let found = try numbers(after: number, limit: limit, examined: most, of: filter)
       var rows: [IndexRow] = []
       for number in found.numbers {
         guard let row = try rowWithinReading(number) else { throw .damaged("an entry is missing") }
@@ -214,11 +214,20 @@ package struct IndexEntries {
     try connection.statement(.tags, number).all { (row) throws(IndexProblem) in try row.text() }
   }
 
-  private func names(after number: UInt32, limit: Int, examined most: Int, prefix: String, _ url: String?)
+  private func numbers(after number: UInt32, limit: Int, examined most: Int, of filter: PurgeFilter)
     throws(IndexProblem) -> (numbers: [UInt32], next: UInt32?)
   {
-    let statement = try connection.statement(url == nil ? .pageURLs : .pageOfURL, number)
-    if let url { statement.bind(url) }
+    let statement: Statement
+    if let url = filter.url {
+      statement = try connection.statement(.pageOfURL, number)
+      statement.bind(url.text)
+    } else if let tag = filter.tag {
+      statement = try connection.statement(.pageOfTags, number)
+      let name = String(decoding: EntryTags.name(of: tag), as: UTF8.self)
+      for text in [tag, name, EntryTags.tag(ofGroup: name), EntryTags.every] { statement.bind(text) }
+    } else {
+      statement = try connection.statement(.pageURLs, number)
+    }
     defer { statement.reset() }
     var numbers: [UInt32] = []
     var (last, examined) = (number, 0)
@@ -227,7 +236,7 @@ package struct IndexEntries {
       if examined >= most || numbers.count >= limit { return (numbers, last) }
       last = try statement.integer()
       examined += 1
-      if try statement.text().utf8.starts(with: prefix.utf8) { numbers.append(last) }
+      if filter.matchesURL(try statement.text().utf8.span) { numbers.append(last) }
     }
     return (numbers, nil)
   }

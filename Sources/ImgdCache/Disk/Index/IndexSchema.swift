@@ -162,7 +162,7 @@ enum IndexQuery: Int, CaseIterable {
   case readClean, writeClean
 
   case entryByDigest, entryByNumber, entriesOfBase, entries, numbers, lastNumber, subdirectory
-  case row, untaggedRow, pageURLs, pageOfURL, tags
+  case row, untaggedRow, pageURLs, pageOfURL, pageOfTags, tags
   case insertEntry, insertPicture, insertTag
   case renewEntry, renewPicture, touch, refresh, shedEntry
   case removeEntry, removePicture, removeTags
@@ -196,6 +196,15 @@ enum IndexQuery: Int, CaseIterable {
       """
     case .pageURLs: "SELECT number, url FROM entry LEFT JOIN picture USING (number) WHERE number > ? ORDER BY number"
     case .pageOfURL: "SELECT number, url FROM picture WHERE number > ? AND url = ? ORDER BY number"
+    case .pageOfTags:
+      """
+      SELECT number, url FROM (
+        SELECT number FROM tag WHERE tag = ?2 AND number > ?1 UNION
+        SELECT number FROM tag WHERE tag = ?3 AND number > ?1 UNION
+        SELECT number FROM tag WHERE tag = ?4 AND number > ?1 UNION
+        SELECT number FROM tag WHERE tag = ?5 AND number > ?1 ORDER BY number
+      ) CROSS JOIN picture USING (number)
+      """
     case .tags: "SELECT tag FROM tag WHERE number = ? ORDER BY tag"
 
     case .insertEntry:

@@ -99,19 +99,23 @@ struct FilterQuery {
     return leads
   }
 
-  /// Whether an entry has the tag, every tag, or, where groups count, that group. Where this leads, an entry that has
-  /// the tag and the group is led to once.
+  /// Whether an entry has the tag, also as one of users, or every tag, or, where groups count, that group. Where this
+  /// leads, an entry is led to once, by the first of these that it has.
   private static func tagged(_ tag: String, orGroup: Bool, leads: Bool) -> Condition {
-    let own = Value.text(Array(tag.utf8))
-    let group = Value.text(Array(EntryTags.tag(ofGroup: tag).utf8))
-    let isOne = "tag.tag IN " + (orGroup ? "(?, ?, ?)" : "(?, ?)")
-    let values = [own, .every] + (orGroup ? [group] : [])
-    guard leads else {
-      return Condition(text: "EXISTS (SELECT 1 FROM tag WHERE \(isOne) AND tag.number = entry.number)", values: values)
+    let name = Array(tag.utf8)
+    // Behind the name users' tags have a NUL.
+    let values: [Value] = [
+      .every, .text(orGroup ? Array(EntryTags.tag(ofGroup: tag).utf8) : []), .text(name), .text(name + [1]),
+    ]
+    func isOne(_ table: String) -> String {
+      "(\(table).tag = ? OR \(table).tag = ? OR \(table).tag >= ? AND \(table).tag < ?)"
     }
-    guard orGroup else { return Condition(text: isOne, values: values) }
-    let isBoth = "tag.tag = ? AND EXISTS (SELECT 1 FROM tag AS own WHERE own.tag = ? AND own.number = tag.number)"
-    return Condition(text: "\(isOne) AND NOT (\(isBoth))", values: values + [group, own])
+    guard leads else {
+      let exists = "EXISTS (SELECT 1 FROM tag WHERE tag.number = entry.number AND \(isOne("tag")))"
+      return Condition(text: exists, values: values)
+    }
+    let isEarlier = "SELECT 1 FROM tag AS own WHERE own.number = tag.number AND own.tag < tag.tag AND \(isOne("own"))"
+    return Condition(text: "\(isOne("tag")) AND NOT EXISTS (\(isEarlier))", values: values + values)
   }
 
   private static func others(_ order: RemovalOrder) -> [Condition] {

@@ -112,8 +112,11 @@ final class PendingPurges {
       for host in Self.hosts(above: key.url.host) { if let works = byHost[host] { candidates.append(works) } }
     }
     // An entry with too many tags has every one.
-    if EntryTags.areAll(tags ?? []) { candidates += byTag.values }
-    for tag in tags ?? [] { if let works = byTag[tag] { candidates.append(works) } }
+    if EntryTags.areMore(tags ?? []) { candidates += byTag.values }
+    guard !byTag.isEmpty else { return candidates }
+    for tag in tags ?? [] {
+      if let works = byTag[String(decoding: EntryTags.name(of: tag), as: UTF8.self)] { candidates.append(works) }
+    }
     return candidates
   }
 

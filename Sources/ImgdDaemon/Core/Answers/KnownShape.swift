@@ -31,7 +31,9 @@ struct KnownShape {
     }
 
     /// Whether there are tags that a picture lacks.
-    func adds(to image: CachedImage) -> Bool { !tags.isEmpty && !EntryTags.meetAll(tags, image.tags) }
+    func adds(to image: CachedImage, for uid: UInt32, _ access: Access) -> Bool {
+      !tags.isEmpty && !image.hasAll(access.tags(tags, claimedBy: uid))
+    }
   }
 
   let line: LineShape

@@ -142,24 +142,23 @@ final class InspectCommands {
     for key: CacheKey, _ query: QueryRequest, for client: ReplyPlace,
     _ answer: @escaping (_ tier: String, Placeholder?, _ write: (inout JSONWriter) -> Void) -> Void
   ) {
-    let sees = { [access] (claims: EntryClaims) in
-      access.seesEverything(client.peer) || claims.include(client.peer.uid)
-    }
+    let viewer = access.viewer(client.peer)
+    let sees = { (claims: EntryClaims) in viewer.map(claims.include) ?? true }
     let held = pictures.memory.peek(key)
     if let held, !sees(held.claims) { return answer("none", nil) { _ in } }
     if let image = held, image.hasBody {
       return find(placeholderOf: image, query, for: client) { [self] placeholder in
-        answer(Tier.memory.rawValue, placeholder) { describe(image, in: &$0) }
+        answer(Tier.memory.rawValue, placeholder) { describe(image, to: viewer, in: &$0) }
       }
     }
     pictures.disk.look(for: key) { [self] entry in
       guard let entry, sees(entry.claims) else {
         guard let held else { return answer("none", nil) { _ in } }
-        let placeholder = query.describe ? PictureDescription(packed: held.description) : nil
-        return answer(Tier.memory.rawValue, placeholder.map { .description($0) }) { describe(held, in: &$0) }
+        let packed = query.describe ? PictureDescription(packed: held.description) : nil
+        return answer(Tier.memory.rawValue, packed.map { .description($0) }) { describe(held, to: viewer, in: &$0) }
       }
       find(placeholderOf: key, query, for: client) { [self] placeholder in
-        answer(Tier.disk.rawValue, placeholder) { describe(entry, in: &$0) }
+        answer(Tier.disk.rawValue, placeholder) { describe(entry, to: viewer, in: &$0) }
       }
     }
   }
@@ -203,14 +202,14 @@ final class InspectCommands {
   private func memoryEntries(_ entries: EntriesRequest, after cursor: UInt64?, id: RequestID, for client: ReplyPlace) {
     let answer = ListAnswer("entries", of: entries.page, id: id, to: client)
     var position = cursor
-    let seesAll = access.seesEverything(client.peer)
+    let viewer = access.viewer(client.peer)
     client.walk { [self] in
       let page = pictures.memory.page(after: position, limit: min(answer.room, Self.mostAtOnce), prefix: entries.prefix)
-      for image in page.images where seesAll || image.claims.include(client.peer.uid) {
+      for image in page.images where viewer.map(image.claims.include) ?? true {
         answer.add { line in
           line.field("url", image.url.text)
           line.field("identifier", image.identifier)
-          describe(image, in: &line)
+          describe(image, to: viewer, in: &line)
         }
       }
       position = page.next
@@ -237,14 +236,16 @@ final class InspectCommands {
     _ prefix: String?, after cursor: UInt64?, for client: ReplyPlace, into answer: ListAnswer,
     then: @escaping (_ next: UInt64?) -> Void
   ) {
-    let seesAll = access.seesEverything(client.peer)
+    let viewer = access.viewer(client.peer)
     let limit = min(answer.room, Self.mostAtOnce)
-    pictures.disk.page(after: cursor, limit: limit, prefix: prefix) { [self] page in
-      for entry in page.entries where seesAll || entry.claims.include(client.peer.uid) {
+    var names = PurgeFilter()
+    names.prefix = prefix
+    pictures.disk.page(after: cursor, limit: limit, of: names) { [self] page in
+      for entry in page.entries where viewer.map(entry.claims.include) ?? true {
         answer.add { line in
           line.field("url", entry.url)
           line.field("identifier", entry.identifier)
-          describe(entry, in: &line)
+          describe(entry, to: viewer, in: &line)
         }
       }
       guard page.next != nil, answer.room > 0 else { return then(page.next) }
@@ -252,26 +253,27 @@ final class InspectCommands {
     }
   }
 
-  private func describe(_ entry: EntryDetails, in line: inout JSONWriter) {
+  private func describe(_ entry: EntryDetails, to viewer: UInt32?, in line: inout JSONWriter) {
     line.entry(
       entry.facts, bytes: entry.bytes, age: entry.age, freshFor: entry.freshFor, storedAt: entry.storedAt,
-      tags: entry.claims.tags)
+      tags: entry.claims.tags, shownTo: viewer)
     if entry.hasBody { line.field("path", entry.path) } else { line.field("body", false) }
   }
 
-  private func describe(_ image: CachedImage, in line: inout JSONWriter) {
+  private func describe(_ image: CachedImage, to viewer: UInt32?, in line: inout JSONWriter) {
     let age = pictures.age(of: image, at: loop.now)
     line.entry(
       image.facts, bytes: image.byteCount, age: age.age, freshFor: age.freshFor, storedAt: image.storedAtWall,
-      tags: image.tags)
+      tags: image.tags, shownTo: viewer)
     if !image.hasBody { line.field("body", false) }
   }
 }
 
 extension JSONWriter {
-  /// Describes a stored picture, in whichever tier; `storedAt` is in seconds since 1970.
+  /// Describes a stored picture, in whichever tier, to a user or, with nil, to one who sees everything; `storedAt` is in
+  /// seconds since 1970.
   fileprivate mutating func entry(
-    _ facts: ImageFacts, bytes: Int, age: Int, freshFor: Int, storedAt: Int64, tags: [String]
+    _ facts: ImageFacts, bytes: Int, age: Int, freshFor: Int, storedAt: Int64, tags: [String], shownTo viewer: UInt32?
   ) {
     let format = facts.pictureFormat
     field("format", format.name)
@@ -283,12 +285,11 @@ extension JSONWriter {
     field("age", age)
     field("fresh_for", freshFor)
     field("stored", Timestamp.rfc3339(storedAt))
-    array("tags") { line in
-      if !EntryTags.areAll(tags) { for tag in EntryTags.shown(tags) { line.value(tag) } }
-    }
+    let names = EntryTags.names(tags, shownTo: viewer)
+    array("tags") { line in for name in names ?? [] { line.value(name) } }
     let groups = EntryTags.groups(tags)
     if !groups.isEmpty { array("groups") { line in for group in groups { line.value(group) } } }
-    if EntryTags.areAll(tags) { field("any_tag", true) }
+    if names == nil { field("any_tag", true) }
   }
 
   /// Describes the answers to one name, if several are known.

@@ -134,7 +134,7 @@ final class OwnPurge {
 
   /// Goes through the entries on disk, as `entries` does.
   private func readDisk(after cursor: UInt64?) {
-    pictures.disk.page(after: cursor, limit: Self.mostAtOnce, prefix: filter.prefix, url: filter.url) { [self] page in
+    pictures.disk.page(after: cursor, limit: Self.mostAtOnce, of: filter) { [self] page in
       for entry in page.entries where entry.claims.include(uid) && filter.matches(entry, wall: WallClock.seconds) {
         if let key = entry.key { release(entry, key) }
       }

@@ -181,8 +181,8 @@ final class PurgeCommand {
   /// Of a user who may not purge others' pictures it takes the claims away.
   func purge(_ purge: PurgeRequest, id: RequestID, from client: ReplyPlace) {
     do throws(WireError) {
-      let filter = try PurgeFilter(purge, origins)
       let isOwn = !access.mayPurgeEverything(by: client.peer)
+      let filter = try PurgeFilter(purge, origins, byTagOf: isOwn ? client.peer.uid : nil)
       if isOwn, filter.namesNothing {
         throw .onlyForAdmins("a purge without url, tag, prefix, host or identifier is about the pictures of all users")
       }
@@ -247,7 +247,8 @@ extension PurgeRequest {
 }
 
 extension PurgeFilter {
-  fileprivate init(_ purge: PurgeRequest, _ origins: OriginRules) throws(WireError) {
+  /// Of a user's own purge the tag is that user's as well.
+  fileprivate init(_ purge: PurgeRequest, _ origins: OriginRules, byTagOf uid: UInt32?) throws(WireError) {
     self.init()
     do throws(URLProblem) {
       url = try purge.url.map { text throws(URLProblem) in origins.key(of: try CanonicalURL.parse(text)) }
@@ -257,7 +258,7 @@ extension PurgeFilter {
     identifier = purge.identifier
     prefix = purge.prefix
     host = purge.host?.lowercased()
-    tag = purge.tag
+    tag = purge.tag.map { tag in uid.map { EntryTags.tag(tag, of: $0) } ?? tag }
     olderThan = purge.olderThan.map { .seconds($0) }
     unusedFor = purge.unusedFor.map { .seconds($0) }
     expired = purge.expired

@@ -177,7 +177,7 @@ final class MergedDownload {
     }
     guard tiers == .all, !isSoft else { return }
     hasGivenUp.insert(uid)
-    tags.removeAll { $0 == EntryClaims.tag(of: uid) }
+    tags = EntryTags.without(uid, tags)
   }
 
   /// The wishes that hold for the picture: those of the waiters, or the last one of an orphan.

@@ -132,8 +132,7 @@ final class ReadyAnswers: FetchPart {
   private func answerFromMemory(_ request: FetchRequest, id: RequestID, to client: ReplyPlace) -> Bool {
     let variant = request.plainVariant(of: client.peer.uid, isOwn: own.isForAll)
     guard let image = pictures.readyImage(for: request, variant) else { return false }
-    if request.hasExtras { pictures.add(request.tags, to: image) }
-    claim(image, for: client)
+    claim(image, tagging: request.hasExtras ? request.tags : [], for: client)
     return answer(request, with: image, id: id, to: client)
   }
 
@@ -142,13 +141,13 @@ final class ReadyAnswers: FetchPart {
     guard request.identifier == nil, !own.isForAll, request.tags.isEmpty,
       let image = pictures.readyImage(redirectedFrom: request.url, atMost: mostRedirects)
     else { return false }
-    claim(image, for: client)
+    claim(image, tagging: [], for: client)
     return answer(request, with: image, finalURL: image.url.text, id: id, to: client)
   }
 
-  private func claim(_ image: CachedImage, for client: ReplyPlace) {
-    guard access.keepsClaims, !image.isClaimed(by: client.peer.uid) else { return }
-    pictures.add([EntryClaims.tag(of: client.peer.uid)], to: image)
+  private func claim(_ image: CachedImage, tagging tags: [String], for client: ReplyPlace) {
+    guard !tags.isEmpty || access.keepsClaims && !image.isClaimed(by: client.peer.uid) else { return }
+    pictures.add(access.tags(tags, claimedBy: client.peer.uid), to: image)
   }
 
   /// Answers with a picture in memory, unless its file has to be waited for.

@@ -140,7 +140,7 @@ extension FetchPipeline {
       receivedAt: fleet.wallSeconds)
     return CachedImage.make(
       key: key, body: ImageBody(picture.payload, facts: ImageFacts(picture.measures), checksum: picture.checksum),
-      answer: ImageAnswer(StoredResponse(status: 200, headers: []), freshness: freshness), tags: job.request.tags,
+      answer: ImageAnswer(StoredResponse(status: 200, headers: []), freshness: freshness), tags: job.entryTags,
       owner: job.uid, serial: handed.serial, checked: handed.checked,
       stored: StoredMoment(loop.now, wall: WallClock.seconds))
   }

@@ -131,7 +131,8 @@ final class PlainHits: KnownLineAnswers {
       }
     }
     // Tags and claims that the picture lacks are added on the long way.
-    guard let image = memory.peekReady(url, tag: found.tag, at: loop.now), further?.adds(to: image) != true,
+    guard let image = memory.peekReady(url, tag: found.tag, at: loop.now),
+      further?.adds(to: image, for: client.peer.uid, access) != true,
       !isWatched || isClaimed(image, by: client),
       let hit = found.parts.tag.isEmpty
         ? hit(image, further?.form, found.showing, for: client)

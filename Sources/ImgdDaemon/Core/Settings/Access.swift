@@ -55,13 +55,16 @@ final class Access {
 
   func seesEverything(_ peer: PeerCredentials) -> Bool { see == .all || isAdmin(peer) }
 
+  /// The user of whose own answers tell; nil for who sees everything.
+  func viewer(_ peer: PeerCredentials) -> UInt32? { seesEverything(peer) ? nil : peer.uid }
+
   func sees(workOf other: UInt32, by peer: PeerCredentials) -> Bool { peer.uid == other || seesEverything(peer) }
 
   func mayPurgeEverything(by peer: PeerCredentials) -> Bool { purge == .all || isAdmin(peer) }
 
-  /// The tags that an entry gets for a fetch of a user: those of the request, and the user's claim.
+  /// The tags that an entry gets for a fetch of a user: those of the request, as the user's own, and the user's claim.
   func tags(_ tags: [String], claimedBy uid: UInt32) -> [String] {
-    keepsClaims ? tags + [EntryClaims.tag(of: uid)] : tags
+    keepsClaims ? tags.map { EntryTags.tag($0, of: uid) } + [EntryClaims.tag(of: uid)] : tags
   }
 
   private func has(_ peer: PeerCredentials, _ members: Members) -> Bool {

@@ -238,7 +238,9 @@ struct IndexFileTests {
     func page(_ after: UInt32, _ limit: Int, _ most: Int, _ prefix: String? = nil) throws
       -> [UInt32]
     {
-      let page = try index.entries.page(after: after, limit: limit, examined: most, prefix: prefix)
+      var names = PurgeFilter()
+      names.prefix = prefix
+      let page = try index.entries.page(after: after, limit: limit, examined: most, of: names)
       return page.rows.map(\.number) + [page.next ?? 0]
     }
     #expect(try page(0, 3, 100) == numbers[0..<3] + [numbers[2]])

@@ -298,7 +298,7 @@ struct SheddingTests {
     let stage = try Self.filled(1)
     stage.apply(Self.room(forFormsOf: 1))
     var page = EntryPage()
-    stage.tier.page(after: nil, limit: 9, prefix: nil) { page = $0 }
+    stage.tier.page(after: nil, limit: 9) { page = $0 }
     stage.turn()
     #expect(page.entries.map(\.hasBody) == [false, true])
     #expect(page.entries.map(\.bytes) == [Self.size, 500])

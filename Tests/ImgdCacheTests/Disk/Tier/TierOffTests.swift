@@ -35,7 +35,7 @@ struct TierOffTests {
 
   @Test func `lists nothing, in the same call`() {
     var pages: [EntryPage] = []
-    tier.page(after: nil, limit: 9, prefix: nil) { pages.append($0) }
+    tier.page(after: nil, limit: 9) { pages.append($0) }
     #expect(pages.count == 1 && pages[0].entries.isEmpty && pages[0].next == nil)
     var found: [EntryDetails?] = []
     tier.look(for: picture.key) { found.append($0) }

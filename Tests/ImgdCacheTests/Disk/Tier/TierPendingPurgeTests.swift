@@ -35,7 +35,7 @@ struct TierPendingPurgeTests {
 
   private func listed(_ stage: TierStage) -> [String] {
     var page: EntryPage?
-    stage.tier.page(after: nil, limit: 9, prefix: nil) { page = $0 }
+    stage.tier.page(after: nil, limit: 9) { page = $0 }
     while page == nil { stage.loop.tick(waiting: true) }
     return page?.entries.map(\.url) ?? []
   }

@@ -70,7 +70,7 @@ struct TierRemovalTests {
     }
     var (seen, listed): ([Bool], [String]) = ([], [])
     stage.tier.look(for: key(url(0))) { seen.append($0 != nil) }
-    stage.tier.page(after: nil, limit: 9, prefix: nil) { listed = $0.entries.map(\.url) }
+    stage.tier.page(after: nil, limit: 9) { listed = $0.entries.map(\.url) }
     #expect(answers.isEmpty && seen.isEmpty && listed.isEmpty)
     stage.turn()
     #expect(answers == [false, false, true, true])
@@ -83,7 +83,7 @@ struct TierRemovalTests {
     stage.parts.threads.ask({ _ in _ = mayRead.wait { $0 ? true : nil } }, then: {})
     var (seen, listed): ([Bool], [String]) = ([], [])
     stage.tier.look(for: key(url(0))) { seen.append($0 != nil) }
-    stage.tier.page(after: nil, limit: 9, prefix: nil) { listed = $0.entries.map(\.url) }
+    stage.tier.page(after: nil, limit: 9) { listed = $0.entries.map(\.url) }
     stage.tier.purge(TierStage.tagged, soft: false) { _ in }
     mayRead.with { $0 = true }
     stage.turn()
