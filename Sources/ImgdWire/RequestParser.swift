@@ -167,12 +167,18 @@ enum CommandParser {
     }
   }
 
+  private static let dataWanted =
+    "the picture in base64, in a line of at most \(WireLimits.standard.line) bytes; a larger one comes as a descriptor"
+
   private static func put(_ fields: RequestFields, in line: Span<UInt8>) throws(WireError) -> PutRequest {
     var put = PutRequest(url: try fields.required(try fields.url(in: line), .url, of: .put))
     put.tags = try fields.tags(in: line)
     put.ttl = try fields.integer(.ttl, WireLimits.seconds, in: line)
     // What a line may hold bounds it.
-    put.data = try fields.string(.data, 1...Int.max, in: line)
+    put.data = try? fields.string(.data, 1...Int.max, in: line)
+    guard put.data != nil || !fields.present.contains(.data) else {
+      throw fields.wrong(.data, .text(dataWanted), in: line)
+    }
     put.isForAll = fields.present.contains(.audience)
     guard !put.isForAll || (try? fields.string(.audience, 1...3, in: line)) == "all" else {
       throw fields.wrong(.audience, .text("\"all\""), in: line)

@@ -91,6 +91,21 @@ struct DamagedTests {
       }
     }
   }
+
+  /// The frames that the library finds are not always those that the file announces.
+  @Test(arguments: [PictureFormat.gif, .webp]) func `what a damaged animation gives is an answer`(
+    format: PictureFormat
+  ) throws {
+    let file = try Pixels.gradient(width: 12, height: 32).file(as: "." + format.name, frames: 4)
+    var noise = Noise(seed: 3)
+    for _ in 0..<600 {
+      let changed = file.changed(by: &noise)
+      for rendition in [Rendition(.pixels), Rendition(.file(nil, quality: nil))] {
+        let answer = try answer(changed, format, rendition, limits: DecodeLimits(pixels: 100_000))
+        #expect(answer.isAnswer(to: rendition))
+      }
+    }
+  }
 }
 
 extension [UInt8] {

@@ -31,12 +31,15 @@ struct FetchPlan {
 
   static let usualJobs = 256
 
+  /// How many files of the user's, or pictures that wait to be written, may be open.
+  static let mostDescriptors = max(1, Int(OpenFiles.firstReserved) / 2 - 16)
+
   /// How many may be under way or wait for an earlier one: early records take memory, and pictures among them
   /// descriptors.
   var mostAhead: Int {
     guard isOrdered else { return mostOpen }
     let holdsPictures = delivery.form.hasDescriptor && delivery.destination == .standardOutput
-    return holdsPictures ? min(mostOpen, 64) : max(mostOpen, 1024)
+    return holdsPictures ? min(mostOpen, 64, Self.mostDescriptors) : max(mostOpen, 1024)
   }
 
   /// The request for one picture; nil if what was given is not a receipt.
@@ -61,11 +64,18 @@ struct FetchPlan {
 
 /// One picture of a run: a URL, or the receipt of a fetch that began before.
 struct FetchOrder {
+  enum Kind {
+    case url, file
+    /// A file of a directory that was named: it is passed over if it is no picture.
+    case fileInDirectory
+  }
+
   /// The order's place among those of the run, which is the `id` of its request.
   let number: Int
   let subject: String
   /// The name of its file in a directory.
   let name: FileName
+  var kind = Kind.url
   /// The picture itself, where it is a file of the user's: it goes with each attempt at the request.
   var file: SharedDescriptor?
   /// Where its thumbnail goes, among those of the desktop.

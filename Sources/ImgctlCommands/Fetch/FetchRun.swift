@@ -22,6 +22,9 @@ final class FetchRun {
   private var silence: Timer?
   private var names = PictureNames()
   private var open: [Int: FetchOrder] = [:]
+  private var openFiles = 0
+  /// How many files of directories are no pictures.
+  private var passedOver = 0
   private var asked = 0
   /// How many failed before the daemon was asked for them.
   private(set) var unasked = 0
@@ -55,6 +58,7 @@ final class FetchRun {
     askForMore()
     if failure == nil, !isFinished { loop.run() }
     link?.close()
+    tellOfPassedOver()
     output.close()
     if let failure { throw failure }
     return outcome
@@ -71,7 +75,10 @@ final class FetchRun {
 
   private var isFinished: Bool { hasAll && open.isEmpty }
 
-  private var mayAsk: Bool { open.count < plan.mostOpen && open.count + (output?.waiting ?? 0) < plan.mostAhead }
+  private var mayAsk: Bool {
+    openFiles < FetchPlan.mostDescriptors && open.count < plan.mostOpen
+      && open.count + (output?.waiting ?? 0) < plan.mostAhead
+  }
 
   /// Asks for as many pictures as may be under way, and ends the loop once all are answered or the run has failed.
   private func askForMore() {
@@ -84,7 +91,8 @@ final class FetchRun {
     do throws(SystemFailure) {
       switch try source.next(onArrival: { [run = Unowned(self)] in run.object.askForMore() }) {
       case .url(let url, let name): ask(url, name)
-      case .file(let path, let name): ask(path, name, isFile: plan.command == .fetch)
+      case .file(let path, let name, let isInDirectory):
+        ask(path, name, plan.command != .fetch ? .url : isInDirectory ? .fileInDirectory : .file)
       case .refused(let sentence):
         unasked += 1
         complain(sentence, .badURL)
@@ -100,7 +108,7 @@ final class FetchRun {
     }
   }
 
-  private func ask(_ subject: String, _ given: String?, isFile: Bool = false) {
+  private func ask(_ subject: String, _ given: String?, _ kind: FetchOrder.Kind = .url) {
     if case .file(let path) = plan.delivery.destination, asked > 0 { return breakOff(Destination.takesOne(path, nil)) }
     if let given, let problem = plan.delivery.problem(ofName: given) {
       unasked += 1
@@ -108,12 +116,12 @@ final class FetchRun {
     }
     var name = FileName.made("")
     if case .directory = plan.delivery.destination {
-      name = given.map { .given($0) } ?? .made(names.name(for: subject, isFile: isFile))
+      name = given.map { .given($0) } ?? .made(names.name(for: subject, isFile: kind != .url))
     }
-    var order = FetchOrder(number: asked, subject: subject, name: name)
+    var order = FetchOrder(number: asked, subject: subject, name: name, kind: kind)
     asked += 1
     progress.ask(order)
-    if let problem = isFile ? openFile(of: &order) : plan.delivery.problemOfURL {
+    if let problem = kind != .url ? openFile(of: &order) : plan.delivery.problemOfURL {
       unasked += 1
       return settle(order, plan.delivery.failure(order, nil, code: "not_readable", problem, .failed))
     }
@@ -124,14 +132,22 @@ final class FetchRun {
 
   /// Opens the file that an order is about; returns why that is impossible.
   private func openFile(of order: inout FetchOrder) -> String? {
+    if NewDirectories.isDirectory(order.subject) { return "there are no files in this directory" }
     do throws(SystemFailure) {
       let file = try LocalFile.open(order.subject, context.console)
       order.file = file
+      openFiles += 1
       if case .thumbnails(let directory) = plan.delivery.destination {
         order.thumbnail = try DesktopThumbnail(of: file, at: order.subject, in: directory)
       }
       return nil
     } catch { return error.description }
+  }
+
+  private func tellOfPassedOver() {
+    guard passedOver > 0 else { return }
+    if passedOver == asked { return complain("no file is a picture, of \(asked)", .noPicture) }
+    output?.remark(passedOver == 1 ? "1 file is no picture" : "\(passedOver) files are no pictures")
   }
 
   private func send(_ order: FetchOrder) {
@@ -173,7 +189,12 @@ final class FetchRun {
     plan.onAnswer(answer.reply)
     let hasPicture = answer.reply.succeeded == true && !answer.reply.isNotModified && plan.delivery.form.hasDescriptor
     let picture = hasPicture ? link?.takePicture() : nil
-    settle(order, deliver(order, answer, picture))
+    if order.kind == .fileInDirectory, ReplyCode(rawValue: answer.reply.errorCode ?? "") == .notAnImage {
+      passedOver += 1
+      settle(order, FetchOutcome())
+    } else {
+      settle(order, deliver(order, answer, picture))
+    }
     askForMore()
   }
 
@@ -188,6 +209,7 @@ final class FetchRun {
 
   private func settle(_ order: FetchOrder, _ outcome: FetchOutcome) {
     open[order.number] = nil
+    if order.file != nil { openFiles -= 1 }
     progress.settle(order.number, isFailed: outcome.exitCode != .done, pause: outcome.pause)
     if let remark = outcome.remark { output?.remark(remark) }
     if let complaint = outcome.complaint { complain(complaint, outcome.exitCode) }

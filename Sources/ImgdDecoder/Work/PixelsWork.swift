@@ -15,7 +15,9 @@ enum PixelsWork {
       throw DecodeFailure(.tooLarge, "\(fitted.frames) frames, at most \(MadePicture.mostDelays) as pixels")
     }
     let picture = try fitted.padded(try fitted.make().inRGBA(), withAlpha: true)
-    return try write(picture, layout, frames: source.picture.frames, delays: fitted.delays)
+    // A damaged animation may have other frames than it says.
+    let frames = fitted.frames > 1 ? fitted.frames : source.picture.frames
+    return try write(picture, layout, frames: frames, delays: fitted.delays)
   }
 
   /// Computes the pixels into memory that can be given away.

@@ -34,6 +34,16 @@ struct OwnPictureTests {
     #expect(try imgctl("fetch", out + "0/3.webp", "--as", "none").output.contains(": webp 64x42 "))
   }
 
+  @Test func `more files than it may open at once are fetched`() throws {
+    let many = TemporaryDirectory()
+    let picture = readBytes(directory.path + "/0.png") ?? []
+    for number in 0..<150 { try write(picture, to: many.path + "/\(number).png") }
+    let (code, output) = try ChildProcess.run(
+      "/usr/bin/prlimit", ["--nofile=40", BuiltProduct.path(of: "imgctl"), "fetch", many.path, "--as", "none"],
+      environment: ["IMGD_SOCKET=\(stage.daemon.socket)"])
+    #expect(code == 0 && output.split(separator: "\n").count == 150, "\(output)")
+  }
+
   @Test func `thumbnails of a desktop are pictures, and up to date`() throws {
     let (code, output) = try imgctl("thumbnail", "--freedesktop", directory.path + "/1.png")
     #expect(code == 0 && output.hasPrefix(directory.path + "/cache/thumbnails/large/"), "\(output)")

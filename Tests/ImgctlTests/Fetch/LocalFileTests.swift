@@ -94,6 +94,47 @@ struct LocalFileTests {
     #expect(run.messages == "imgctl: \(missing): open \(missing): No such file or directory\n")
   }
 
+  @Test func `names of directories end with one slash or none, and an empty one is a failure`() throws {
+    _ = files.make("a.png")
+    #expect(LocalFile.paths(files.path + "/") == [files.file("a.png")])
+    let empty = try ScratchDirectory()
+    let run = imgctl(["fetch", empty.path], try echo())
+    #expect(run.messages == "imgctl: \(empty.path): there are no files in this directory\n" && run.exitCode == .failed)
+  }
+
+  @Test(arguments: [[], ["--json"]]) func `files of a directory that are no pictures are passed over`(
+    options: [String]
+  ) throws {
+    _ = (files.make("a.png", "one"), files.make("b.txt", "no"), files.make("c.png", "two"))
+    let daemon = try ScriptedDaemon(
+      clients: 3,
+      withFiles: { request, file in
+        let error = #"{"code":"not_an_image","message":"no picture","retryable":false}"#
+        let answer = file == "no" ? #""ok":false,"error":\#(error)"# : #""ok":true,"path":"\#(file ?? "-")""#
+        return [.line(#"{"id":\#(id(request)),"url":"fd:",\#(answer)}"#)]
+      })
+    let run = imgctl(["fetch", files.path] + options, daemon)
+    #expect(run.exitCode == .done && run.messages.contains("1 file is no picture"), "\(run)")
+    let lines = run.output.split(separator: "\n")
+    #expect(lines.count == 2)
+    if options.isEmpty {
+      #expect(lines == ["one", "two"])
+    } else {
+      #expect(lines.first?.contains(#""input":"\#(files.file("a.png"))""#) == true && !run.output.contains("b.txt"))
+    }
+    #expect(imgctl(["fetch", files.file("b.txt")] + options, daemon).exitCode == .noPicture, "it was named")
+    let texts = try ScratchDirectory()
+    _ = texts.make("b.txt", "no")
+    #expect(imgctl(["fetch", texts.path] + options, daemon).exitCode == .noPicture)
+  }
+
+  @Test func `a line with a NUL is refused`() throws {
+    let path = files.make("a.png", "there")
+    let run = imgctl(["fetch", "-"], try echo(), input: "\(path)\0\(path)\0\n\(path)\n")
+    #expect(run.output == "there\n" && run.exitCode == .badURL)
+    #expect(run.messages == "imgctl: a line of standard input has a NUL in it: end each name with a newline\n")
+  }
+
   @Test(arguments: ["http://h/a.png", "a.png", "s3:x", "12:30.png", "-"])
   func `these words are no files`(word: String) { #expect(LocalFile.paths(word) == nil) }
 

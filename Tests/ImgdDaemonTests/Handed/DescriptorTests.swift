@@ -71,6 +71,15 @@ struct DescriptorTests {
     #expect(try ask(stage.client, TestPicture.png(bytes: 900), fetch()).outcome == "client")
   }
 
+  @Test func `it has no answer of an origin, and a path only where it is stored`() throws {
+    let stage = try CoreStage()
+    for _ in 0..<2 {
+      let line = try ask(stage.client, picture, fetch(#""deliver":"path","http":true"#))
+      #expect(line["ok"]?.bool == true && line["http"] == nil && line["path"] == .null)
+      #expect(line["deliver_note"]?.string?.contains("in memory alone") == true, "\(line.text)")
+    }
+  }
+
   @Test func `what has no origin has none of its fields`() throws {
     let stage = try CoreStage()
     for field in [

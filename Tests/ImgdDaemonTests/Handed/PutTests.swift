@@ -109,6 +109,22 @@ struct PutTests {
     #expect(try bytes(stage, on: stage.client) == "disk 1000")
   }
 
+  /// It is another transfer than that of a plain request, which the put would keep out by itself.
+  @Test func `a put is newer than a download with credentials that all may have`() throws {
+    let stage = try CoreStage("Control.Put=all")
+    let gate = Gate()
+    let answer = OriginAnswer.picture(theirs, headers: [("Cache-Control", "public, max-age=1000")])
+    stage.origin.plan("/a", .held(at: gate, then: answer))
+    let late = try stage.connect()
+    try late.send(
+      #"{"cmd":"fetch","url":"\#(stage.base)/a","deliver":"none","headers":{"Authorization":"mine"}}"#)
+    stage.settle()
+    #expect(try put(stage, on: stage.client).outcome == "client")
+    gate.open()
+    #expect(try late.receive()["bytes"]?.integer == 900)
+    #expect(try bytes(stage, on: stage.client) == "memory 1000")
+  }
+
   @Test func `a purge while a picture is being put keeps it out`() throws {
     let copies = HeldCopies()
     let stage = try CoreStage(holding: copies, "Control.Put=all")
@@ -135,6 +151,8 @@ struct PutTests {
     #expect(try stage.client.ask(put(#","data":"\#(data)x""#)).outcome == "bad_request")
     #expect(try stage.client.ask(put(#","data":"aGVsbG8=""#)).outcome == "not_an_image")
     #expect(try stage.client.ask(put("")).outcome == "bad_request")
+    let empty = try stage.client.ask(put(#","data":"""#))["error"]?["message"]?.string ?? ""
+    #expect(empty.contains("at most \(WireLimits.standard.line) bytes") && empty.contains("descriptor"), "\(empty)")
     #expect(try stage.client.ask(put("").replacing("http:", with: "ftp:")).outcome == "blocked_scheme")
     let number = try handedMemory(mine)
     defer { close(number) }

@@ -7,7 +7,7 @@ import os
 from typing import Optional, Protocol, Tuple, Union
 
 from ._descriptor import Descriptor
-from .errors import no_descriptor
+from .errors import NoDescriptor, NotReadable, no_descriptor
 
 
 class _HasDescriptor(Protocol):
@@ -51,10 +51,20 @@ def name(subject: Union[str, File]) -> str:
     if isinstance(subject, str):
         return subject
     if isinstance(subject, os.PathLike):
-        return os.fspath(subject)
+        return os.fsdecode(subject)
     return str(getattr(subject, "name", "fd:"))
 
 
 def separated(subject: Union[str, File]) -> Tuple[str, Optional[Descriptor]]:
-    """The URL of a request, and the file that goes with it."""
-    return (subject, None) if isinstance(subject, str) else ("fd:", opened(subject))
+    """The URL of a request, and the file that goes with it; raises NotReadable if it cannot be opened."""
+    if isinstance(subject, str):
+        return subject, None
+    try:
+        return "fd:", opened(subject)
+    except NoDescriptor:
+        raise
+    except (OSError, ValueError) as error:
+        # A ValueError is what Python says of a closed file, and of a path with a NUL. The frames of its
+        # traceback would hold other files open.
+        reason = error.with_traceback(None)
+        raise NotReadable("not_readable", str(error), url=name(subject)) from reason

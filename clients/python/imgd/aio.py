@@ -283,8 +283,8 @@ class Client:
     ) -> AsyncIterator[Outcome]:
         """Fetches many pictures, `at_once` of them at a time, with the options of `fetch`.
 
-        Yields an Outcome for each URL or file, in their order or (`ordered=False`) as they come. Leave the
-        loop early only with `contextlib.aclosing`, which cancels the rest at once.
+        Yields an Outcome for each URL or file, as `imgd.Client.fetch_many` does. Leave the loop early only
+        with `contextlib.aclosing`, which cancels the rest at once.
         """
         if not 1 <= at_once <= 1000:
             raise ValueError(f"at_once is from 1 to 1000, not {at_once}")
@@ -313,7 +313,8 @@ class Client:
         try:
             return Outcome(name(url), await self.fetch(url, **options), None)
         except FetchError as error:
-            return Outcome(name(url), None, error)
+            # The frames of a traceback hold the file open that was handed in.
+            return Outcome(name(url), None, error.with_traceback(None))
 
     async def start(self, url: str, **options: Any) -> str:
         """Begins a fetch with the options of `fetch` that nobody waits for; returns its receipt.

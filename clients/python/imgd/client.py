@@ -45,7 +45,7 @@ from ._requests import (
     Topic,
 )
 from ._socket import Place, find_socket
-from .errors import ConnectionFailed, ConnectionLost, FetchError, request_error
+from .errors import ConnectionFailed, ConnectionLost, FetchError, NotReadable, request_error
 from .picture import Picture, delivered
 
 OnProgress = Callable[[Progress], None]
@@ -177,7 +177,8 @@ class Client:
     ) -> Iterator[Outcome]:
         """Fetches many pictures, `at_once` of them at a time, with the options of `fetch`.
 
-        Yields an Outcome for each URL or file, in their order or (`ordered=False`) as they come. `urls` may
+        Yields an Outcome for each URL or file, in their order or (`ordered=False`) as they come; a file that
+        cannot be opened has one with the error NotReadable. `urls` may
         be endless: no more is taken of it than is needed. Leaving the loop cancels the rest.
         """
         if not 1 <= at_once <= 1000:
@@ -198,9 +199,13 @@ class Client:
         try:
             while True:
                 for url in itertools.islice(urls, at_once - len(waiting)):
-                    subject, file = separated(url)
-                    fetch = _requests.fetch(subject, progress=progress is not None, **options)
-                    request = _requests.with_file(fetch, file)
+                    request: Union[Asked, NotReadable]
+                    try:
+                        subject, file = separated(url)
+                        fetch = _requests.fetch(subject, progress=progress is not None, **options)
+                        request = _requests.with_file(fetch, file)
+                    except NotReadable as error:
+                        request = error.with_traceback(None)
                     waiting.append(_Inquiry(self, name(url), request, limit, progress))
                 if not waiting:
                     return
@@ -458,7 +463,7 @@ class _Inquiry:
         self,
         client: Client,
         subject: str,
-        request: Asked,
+        request: Union[Asked, NotReadable],
         limit: Optional[float],
         on_progress: Optional[OnProgress] = None,
     ) -> None:
@@ -474,7 +479,12 @@ class _Inquiry:
 
     def _send(self) -> None:
         self.connection = self._client._connected()
-        self.call = self.connection.begin(self.request)
+        if isinstance(self.request, NotReadable):
+            # It has ended before it was asked, and waits for its place among the outcomes.
+            self.call = Call(0, {}, 0)
+            self.call.end(None, self.request)
+        else:
+            self.call = self.connection.begin(self.request)
 
     def tell_progress(self) -> None:
         progress = self.call.take_progress()
@@ -505,7 +515,8 @@ def _outcome(ended: _Inquiry) -> Outcome:
     try:
         return Outcome(ended.subject, delivered(ended.call.take_answer()), None)
     except FetchError as error:
-        return Outcome(ended.subject, None, error)
+        # The frames of a traceback hold the file open that was handed in.
+        return Outcome(ended.subject, None, error.with_traceback(None))
     finally:
         ended.abandon()
 

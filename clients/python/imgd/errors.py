@@ -7,6 +7,7 @@
      +-- PictureGone             the file of a picture is not there any more
      +-- RequestError            the daemon refused a request
           +-- FetchError         a fetch has no picture; see the classes below
+               +-- NotReadable   a file of the program's own cannot be opened; an OSError
                +-- TimedOut      one of them; a TimeoutError
 
 Errors can be pickled, so they come out of a process pool as they are.
@@ -113,6 +114,10 @@ class NotAPicture(FetchError):
 
 class NotCached(FetchError):
     """The fetch was `only-if-cached`, and the cache does not have the picture."""
+
+
+class NotReadable(FetchError, OSError):
+    """A file of the program's own cannot be opened; `__cause__` is the reason that the system gives."""
 
 
 class TimedOut(FetchError, TimeoutError):

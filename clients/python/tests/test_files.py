@@ -11,7 +11,7 @@ import socket
 import tempfile
 import unittest
 from pathlib import Path
-from typing import Any, List, Tuple
+from typing import Any, Iterator, List, Tuple
 
 import imgd
 import imgd.aio
@@ -187,6 +187,54 @@ class OwnPictureTests(StageTest):
         self.assertEqual([outcome.url for outcome in outcomes], [*map(str, paths), str(broken)])
         self.assertEqual([outcome.get().width for outcome in outcomes[:-1]], list(range(40, 80)))
         self.assertIsInstance(outcomes[-1].error, imgd.NotAPicture)
+
+    def test_outcomes_hold_no_file_open(self) -> None:
+        broken = self.place / "broken.png"
+        broken.write_bytes(b"no picture")
+        files = [broken, self.place / "missing"] * 20
+
+        async def fetch() -> List[imgd.Outcome]:
+            async with imgd.aio.Client(self.daemon.socket) as client:
+                return [o async for o in client.fetch_many(files)]
+
+        self.client.ping()
+        before = open_descriptors()
+        outcomes = [*self.client.fetch_many(files), *asyncio.run(fetch())]
+        self.assertEqual(open_descriptors(), before)
+        self.assertEqual(sum(outcome.error is not None for outcome in outcomes), 80)
+
+    def test_what_cannot_be_opened_is_an_outcome_of_its_own(self) -> None:
+        path = self.write("a.png", 40, 20)
+        closed = open(path, "rb")
+        closed.close()
+        gone = io.BytesIO(png())
+        gone.close()
+        bad: List[Any] = [self.place / "missing", closed, gone, Path("a\0b"), io.StringIO("text")]
+        names = [str(path), str(bad[0]), str(path), "fd:", "a\0b", "fd:", str(path)]
+
+        async def fetch() -> List[imgd.Outcome]:
+            async with imgd.aio.Client(self.daemon.socket) as client:
+                return [o async for o in client.fetch_many(subjects(), deliver="none")]
+
+        def subjects() -> Iterator[Any]:
+            yield path
+            yield from bad
+            yield path
+
+        for at_once in (1, 16):
+            many = self.client.fetch_many(subjects(), at_once=at_once, deliver="none")
+            for outcomes in (list(many), asyncio.run(fetch())):
+                self.assertEqual([o.url for o in outcomes], names)
+                self.assertEqual([outcomes[0].get().width, outcomes[-1].get().width], [40, 40])
+                for outcome in outcomes[1:-1]:
+                    self.assertIsInstance(outcome.error, imgd.NotReadable)
+        self.assertEqual(len(list(self.client.fetch_many(subjects(), ordered=False))), len(names))
+        for subject in bad:
+            with self.assertRaises(imgd.NotReadable):
+                self.client.fetch(subject)
+        with self.assertRaisesRegex(OSError, "No such file .*not_readable") as missing:
+            self.client.fetch(bad[0])
+        self.assertIsInstance(missing.exception.__cause__, FileNotFoundError)
 
     def test_tasks(self) -> None:
         paths = [self.write(f"{n}.png", 90 + n, 20) for n in range(40)]

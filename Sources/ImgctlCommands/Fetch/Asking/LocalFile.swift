@@ -47,6 +47,7 @@ enum LocalFile {
       if "\\*?[".utf8.contains(byte) { pattern.append(UInt8(ascii: "\\")) }
       pattern.append(byte)
     }
-    return matches(String(decoding: pattern, as: UTF8.self) + "/*").filter { !NewDirectories.isDirectory($0) }
+    if pattern.last != UInt8(ascii: "/") { pattern.append(UInt8(ascii: "/")) }
+    return matches(String(decoding: pattern, as: UTF8.self) + "*").filter { !NewDirectories.isDirectory($0) }
   }
 }

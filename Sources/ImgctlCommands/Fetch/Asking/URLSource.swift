@@ -70,8 +70,8 @@ final class URLInput {
   enum Step {
     /// A URL, and the name that the list gives to its file.
     case url(String, name: String?)
-    /// The path of a file of the user's, likewise.
-    case file(String, name: String?)
+    /// The path of a file of the user's, likewise. What only lies in a directory that was named may be no picture.
+    case file(String, name: String?, isInDirectory: Bool = false)
     /// A line that cannot be a URL, in a sentence.
     case refused(String)
     /// Nothing has arrived; the next step comes after the wait.
@@ -80,7 +80,9 @@ final class URLInput {
 
     /// What a word stands for: a URL, or files.
     static func all(of word: String) -> [Step] {
-      LocalFile.paths(word)?.map { .file($0, name: nil) } ?? [.url(word, name: nil)]
+      let isInDirectory = NewDirectories.isDirectory(word)
+      return LocalFile.paths(word)?.map { .file($0, name: nil, isInDirectory: isInDirectory && $0 != word) }
+        ?? [.url(word, name: nil)]
     }
   }
 
@@ -180,6 +182,10 @@ final class URLInput {
   private func steps(in line: Span<UInt8>) -> [Step] {
     // The bytes are copied before the framer takes in more.
     let text = unsafe line.withUnsafeBufferPointer { unsafe Array($0) }[...].trimmed(of: " \t\r")
+    // The system would take what is before it for the whole name of a file.
+    guard !text.contains(0) else {
+      return [.refused("a line of \(self.name) has a NUL in it: end each name with a newline")]
+    }
     let url = text.prefix { !" \t\r".utf8.contains($0) }
     let name = text[url.endIndex...].trimmed(of: " \t\r")
     let given = name.isEmpty ? nil : String(decoding: name, as: UTF8.self)

@@ -168,7 +168,11 @@ struct JSONRecord {
   init(_ answer: Answer?, _ order: FetchOrder, subject: String) {
     let all = answer?.reply.members ?? [JSONValue.Member("ok", .bool(true))]
     members = all.filter { $0.name != "id" }
-    if !members.contains(where: { $0.name == subject }) { set(subject, .string(order.subject)) }
+    let isFile = order.kind != .url
+    if !members.contains(where: { $0.name == subject }) {
+      set(subject, .string(isFile ? FetchRequest.descriptorURL : order.subject))
+    }
+    if isFile { set("input", .string(order.subject)) }
   }
 
   /// Sets a member in its place or at the end; nil changes nothing.

@@ -45,7 +45,7 @@ final class DiskLending: DiskPart {
       case .damaged: removals.removeDamaged(file.place, "it is not the file that was stored")
       }
     }
-    guard mayStore else { return .refused(.lost) }
+    guard mayStore else { return .refused(image.file == nil ? .notWanted : .lost) }
     if let refusal = stores.add(image) { return .refused(refusal) }
     return .waiting
   }

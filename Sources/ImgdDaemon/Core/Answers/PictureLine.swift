@@ -243,7 +243,7 @@ extension PathRefusal {
     case .credentials: "fetched with credentials, so kept in memory only: use deliver fd"
     case .tooLarge: "larger than the disk tier takes: use deliver fd"
     case .purged: "purged on its way, so not stored: use deliver fd"
-    case .notWanted: "the request keeps it off the disk: use deliver fd"
+    case .notWanted: "kept in memory alone, as the request does not store it on disk: use deliver fd"
     case .lost: "the file was removed: ask again, or use deliver fd"
     }
   }

@@ -27,7 +27,7 @@ final class FetchAnswers {
     case .failure(let failure):
       recipient.client.refuse(
         id: recipient.id, receipt: recipient.receipt, url: recipient.request.url, failure.error,
-        http: recipient.request.http ? failure.head : nil)
+        http: recipient.request.http && !recipient.request.isOfDescriptor ? failure.head : nil)
     case .image(let delivered): deliver(delivered, to: recipient, path: path)
     case .notModified(let answer): answer.write(to: recipient, at: loop.moment)
     }
@@ -108,7 +108,7 @@ final class FetchAnswers {
   ) {
     PictureLine(
       picture: ShownPicture(delivered, url: recipient.request.url, at: loop.now), path: path, content: content,
-      http: recipient.request.http ? delivered.image.response : nil
+      http: recipient.request.http && !recipient.request.isOfDescriptor ? delivered.image.response : nil
     ).write(
       to: recipient.client, id: recipient.id, receipt: recipient.receipt,
       after: (loop.moment - recipient.startedAt).nanoseconds)

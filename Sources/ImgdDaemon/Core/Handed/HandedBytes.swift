@@ -213,7 +213,9 @@ extension WireError {
     case .hasChanged: self.init(.truncated, "the file became shorter or longer while it was read: hand it in again")
     case .isNotBase64: self.init(.badRequest, "\"data\" is not base64 with padding", details: ["field": "data"])
     case .isLost: self.init(.tooManyRequests, "the daemon has no descriptors left: try again later")
-    case .unreadable(let failure): self.init(.badRequest, "the descriptor cannot be read: \(failure.reason); \(wanted)")
+    case .unreadable(let failure):
+      let cause = "the descriptor cannot be read: \(failure.reason)"
+      self.init(.badRequest, "\(cause); \(wanted), but not with O_DIRECT, and not in huge pages")
     }
   }
 }

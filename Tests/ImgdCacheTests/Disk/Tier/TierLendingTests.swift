@@ -60,7 +60,7 @@ struct TierLendingTests {
 
   @Test func `a picture that must not be stored is not handed out`() throws {
     let stage = try TierStage()
-    #expect(stage.lend(photo(url(1), on: stage), mayStore: false) == .refused(.lost))
+    #expect(stage.lend(photo(url(1), on: stage), mayStore: false) == .refused(.notWanted))
     let noStore = photo(url(1), headers: [("cache-control", "no-store")], on: stage)
     #expect(stage.lend(noStore) == .refused(.noStore))
     #expect(stage.tier.count == 0)
