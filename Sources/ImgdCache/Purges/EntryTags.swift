@@ -15,8 +15,8 @@
 package enum EntryTags {
   /// Those of one user, and those of the origin and of fetches where all users see the same.
   package static let most = 64
-  /// Those of all users together.
-  static let mostOfUsers = 128
+  /// Those of all users together; the second half is for users who have few, whom a flood of others leaves room.
+  static let (mostOfUsers, fewOfUser) = (256, 16)
   /// Stands for those that did not fit; no client can write an empty one.
   static let every = ""
   private static let mark: UInt8 = 0
@@ -66,8 +66,8 @@ package enum EntryTags {
   private static func areFull(_ tags: [String], for tag: String) -> Bool {
     guard isOfUser(tag) else { return tags.count { !$0.isEmpty && !isOfUser($0) && !isClaim($0) } >= most }
     let user = user(of: tag)
-    return tags.count { self.user(of: $0).elementsEqual(user) } >= most
-      || tags.count(where: isOfUser) >= mostOfUsers
+    let (own, all) = (tags.count { self.user(of: $0).elementsEqual(user) }, tags.count(where: isOfUser))
+    return own >= most || all >= mostOfUsers || all >= mostOfUsers / 2 && own >= fewOfUser
   }
 
   // MARK: Names

@@ -67,8 +67,9 @@ package struct PurgeFilter: Sendable, Equatable {
     guard let key = entry.key, matchesName(key, tags: entry.claims.tags), !(expired && entry.freshFor > 0) else {
       return false
     }
-    if let olderThan, .seconds(wall - entry.storedAt) <= olderThan { return false }
-    if let unusedFor, .seconds(wall - entry.lastAccess) <= unusedFor { return false }
+    let order = RemovalOrder(self, isSoft: false, askedAt: wall)
+    if let storedBefore = order.storedBefore, entry.storedAt >= storedBefore { return false }
+    if let usedBefore = order.usedBefore, entry.lastAccess >= usedBefore { return false }
     return true
   }
 

@@ -42,6 +42,13 @@ struct UserTagsTests {
     #expect(EntryTags.union(tags, flood) == tags)
   }
 
+  @Test func `two floods leave the others room`() {
+    let flood = (0..<70).flatMap { [EntryTags.tag("t\($0)", of: 2), EntryTags.tag("t\($0)", of: 3)] }
+    let tags = EntryTags.union(both, flood + [EntryTags.tag("new", of: 1)])
+    #expect(EntryTags.names(tags, shownTo: 1) == ["all", "new", "news", "sport"])
+    #expect(!EntryTags.meets(EntryTags.tag("t1", of: 1), tags) && EntryTags.meets("t69", tags))
+  }
+
   @Test func `a flood of many users is bounded, and then a purge misses nothing`() {
     let flood = (0..<300).map { EntryTags.tag("t", of: $0 + 100) }
     let tags = EntryTags.union(both, flood)

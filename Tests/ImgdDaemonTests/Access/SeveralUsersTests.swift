@@ -285,6 +285,14 @@ struct SeveralUsersTests {
     #expect(try entries(tier, of: a, stage) == 0)
   }
 
+  @Test(arguments: [#""older_than":0"#, #""unused_for":0"#])
+  func `an own purge by age takes what is a moment old, on disk as well`(age: String) throws {
+    let stage = try stage("Memory.Capacity=0")
+    let a = try stage.connect(as: Self.a)
+    for number in 1...3 { try fetch("/secret\(number)", as: a, of: stage) }
+    #expect(try purge(#""prefix":"http",\#(age)"#, as: a, stage) == [0, 3])
+  }
+
   @Test func `a flood of tags is the flooding user's, and a reload leaves the others' tags`() throws {
     let stage = try stage()
     let (a, b) = (try stage.connect(as: Self.a), try stage.connect(as: Self.b))

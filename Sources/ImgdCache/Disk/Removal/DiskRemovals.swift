@@ -96,10 +96,12 @@ final class DiskRemovals: DiskPart {
     loop.nextTick { [unowned self] in removeOrphans() }
   }
 
-  /// Removes the entry of a digest for good: even after a restart it is not found again.
-  func remove(_ place: Int, of digest: KeyDigest) {
-    let work = PurgeWork(tools.order(PurgeFilter(digest)), with: tools)
-    work.nameEntry(index.remove(place).number)
+  /// Removes the entry of a digest for good: even after a restart it is not found again. `then` gets the outcome when it
+  /// is durable.
+  func remove(_ place: Int, of digest: KeyDigest, then: ((PurgeOutcome) -> Void)? = nil) {
+    let work = PurgeWork(tools.order(PurgeFilter(digest)), with: tools, then: then)
+    let entry = index.remove(place)
+    work.takeIn(IndexMatch(number: entry.number, digest: digest, allocated: entry.allocated), counts: true)
     enqueue(work)
   }
 
@@ -275,6 +277,10 @@ final class DiskPurges: DiskPart {
   func purge(_ key: CacheKey, isSoft: Bool, then: @escaping (PurgeOutcome) -> Void) {
     guard let digest = key.digest else { return then(.done(.none)) }
     stores.drop(key)
+    // What is stored from now on is another entry, and stays.
+    if !isSoft, health.isUp, let place = index.place(of: digest) {
+      return removals.remove(place, of: digest, then: then)
+    }
     purge(PurgeFilter(digest), isSoft: isSoft, then: then)
   }
 

@@ -218,8 +218,6 @@ final class PurgeWork: RemovalWork {
     if counts { removal.count(match.allocated) }
   }
 
-  func nameEntry(_ number: UInt32) { numbers = [number] }
-
   /// Begins again because the disk has refused, or because the index is a new one, which does not have the purge.
   func beginAnew() {
     isClearing = false

@@ -169,6 +169,9 @@ package final class DiskTier {
     return entry.base == 0 ? Int64(entry.storedAt) : nil
   }
 
+  /// The image that is being stored under a key.
+  package func imageOnItsWay(_ key: CacheKey) -> CachedImage? { parts.stores.image(for: key) }
+
   // MARK: Storing and lending
 
   /// Stores an image in place of an earlier one under its key; returns why not, or nil.

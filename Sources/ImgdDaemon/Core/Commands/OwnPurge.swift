@@ -143,8 +143,9 @@ final class OwnPurge {
   }
 
   private func release(_ entry: EntryDetails, _ key: CacheKey) {
-    // What memory knows of it is newer than its row.
-    if let image = pictures.memory.peek(key), image.hasBody, scope == .all {
+    // What memory knows of it is newer than its row, and so is what is on its way here.
+    let newer = pictures.memory.peek(key).flatMap { $0.hasBody ? $0 : nil } ?? pictures.disk.imageOnItsWay(key)
+    if let image = newer, scope == .all {
       // It may have risen from here in the meantime; one that was marked is still there.
       if !isSoft, isMeant(image) { release(image) }
       return
