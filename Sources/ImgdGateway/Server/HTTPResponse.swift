@@ -20,6 +20,7 @@ package import ImgdSystem
   package typealias Fields = [(name: String, value: String)]
 
   package let status: Int
+  /// Empty when the library has its own form of them.
   package private(set) var fields: Fields
   package let body: Body
   private var descriptor: FileDescriptor?
@@ -56,13 +57,10 @@ package import ImgdSystem
 
   /// Gives a field another value, for those to whom this is sent from now on.
   package func replace(_ name: String, by value: String) {
-    for index in fields.indices where fields[index].name == name {
-      if let native = unsafe native {
-        _ = unsafe MHD_del_response_header(native, name, fields[index].value)
-        _ = unsafe MHD_add_response_header(native, name, value)
-      }
-      fields[index].value = value
-    }
+    for index in fields.indices where fields[index].name == name { fields[index].value = value }
+    guard let native = unsafe native, let former = unsafe MHD_get_response_header(native, name) else { return }
+    _ = unsafe MHD_del_response_header(native, name, former)
+    _ = unsafe MHD_add_response_header(native, name, value)
   }
 
   /// Makes the library's form of it, if there is none yet; false if memory is short.
@@ -83,6 +81,7 @@ package import ImgdSystem
       // The library refuses fields that would end the line.
       _ = unsafe MHD_add_response_header(made, field.name, field.value)
     }
+    fields = []
     return unsafe made
   }
 
