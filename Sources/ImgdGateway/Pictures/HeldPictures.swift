@@ -125,6 +125,7 @@ final class HeldPictures {
       guard !isGood(former) else { return }
       remove(former)
     }
+    response.isSentAgain = true
     pictures[place.target, default: []].append(picture)
     inOrder.append(picture)
     // A sweep that is planned while nothing is held only waits to end the subscription.

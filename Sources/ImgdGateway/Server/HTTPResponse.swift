@@ -28,7 +28,9 @@ package import ImgdSystem
   private var native: OpaquePointer?
   /// Whether the library sends the body by a call of its own, after the header fields.
   private(set) var sendsFile = false
-  /// What ends so early in a sealed memfd is mapped: to copy it takes less time than the three calls that a file takes.
+  /// Whether many requests are given it.
+  package var isSentAgain = false
+  /// What is sent again and ends so early in a sealed memfd is mapped: to copy it takes less time than the three calls that a file takes.
   private static let mostMapped = 64 * 1024
 
   /// The server itself sets the length of the body. A field that HTTP does not permit is left out.
@@ -97,7 +99,7 @@ package import ImgdSystem
       return unsafe MHD_create_response_from_callback(UInt64(length), 1, { _, _, _, _ in mhdEndWithError }, nil, nil)
     case .file(let range):
       guard let file = descriptor.take() else { return nil }
-      guard range.upperBound > Self.mostMapped || !file.isSealed else { return unsafe Self.makeMapped(file, range) }
+      if isSentAgain, range.upperBound <= Self.mostMapped, file.isSealed { return unsafe Self.makeMapped(file, range) }
       sendsFile = true
       let number = file.release()
       let made = unsafe MHD_create_response_from_fd_at_offset64(UInt64(range.count), number, UInt64(range.lowerBound))

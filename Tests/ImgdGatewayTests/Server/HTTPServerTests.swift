@@ -143,7 +143,7 @@ struct HTTPServerTests {
     #expect(exchange.fields("accept") == [], "the request is over")
   }
 
-  /// What is sealed and ends early is sent from memory.
+  /// What is sent again, is sealed and ends early is sent from memory.
   @Test(arguments: [HTTPPeer.unix, .loopback], [(60_000, false), (60_000, true), (70_000, true)])
   func partsOfAFileForManyRequests(_ peer: HTTPPeer, _ kind: (count: Int, isSealed: Bool)) throws {
     let directory = TemporaryDirectory()
@@ -151,6 +151,7 @@ struct HTTPServerTests {
     let file =
       try kind.isSealed ? Payload(bytes).shareable().openReadOnly() : file(bytes, in: directory)
     let response = HTTPResponse(status: 206, fields: [], body: .file(5..<kind.count - 5), of: file)
+    response.isSentAgain = true
     let stage = try ServerStage(peer)
     stage.onRequest = { $0.answer(response) }
     for _ in 0..<3 {
