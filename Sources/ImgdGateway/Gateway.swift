@@ -16,6 +16,8 @@ struct GatewayCommons: Sendable {
   /// What each of them has done.
   let tallies: [GatewayTally]
   private let connections: Int
+  /// How many pictures each of them may hold.
+  let held: Int
 
   init(
     _ configuration: GatewayConfiguration, _ secrets: GatewaySecrets, at place: HTTPPlace,
@@ -29,12 +31,14 @@ struct GatewayCommons: Sendable {
     let workers = configuration.workers ?? max(1, min(4, Processors.count / 2))
     connections = Self.connections(of: configuration, workers)
     tallies = (0..<min(workers, connections)).map { _ in GatewayTally() }
+    let left = (Int(OpenFiles.firstReserved) - 2 * connections) / tallies.count
+    held = min(max(left, HeldPictures.fewest), HeldPictures.most, HeldPictures.mostInAll / tallies.count)
   }
 
   /// The most connections, of which each may have a picture under way. Three quarters of the descriptors are for these
   /// and for the pictures that are held.
   private static func connections(of configuration: GatewayConfiguration, _ workers: Int) -> Int {
-    let room = (Int(OpenFiles.firstReserved) - workers * HeldPictures.most) / 2
+    let room = (Int(OpenFiles.firstReserved) - workers * HeldPictures.fewest) / 2
     guard room < configuration.maxConnections else { return configuration.maxConnections }
     Log.warning(
       .configuration,
@@ -71,7 +75,8 @@ final class Gateway {
   init(_ commons: GatewayCommons, as worker: Int, on loop: EventLoop) throws(SystemFailure) {
     let (configuration, tally) = (commons.configuration, commons.tallies[worker])
     let link = DaemonLink(on: loop, path: commons.daemon)
-    let pictures = PictureHandler(link: link, on: loop, timeout: configuration.timeout, tally: tally.pictures)
+    let pictures = PictureHandler(
+      link: link, on: loop, timeout: configuration.timeout, room: commons.held, tally: tally.pictures)
     let page = PageHandler(
       link: link, on: loop, access: configuration.page, token: commons.secrets.token,
       onPurge: { pictures.forgetHeld() }, counters: { commons.counters })

@@ -18,7 +18,7 @@ struct GatewayRouter {
       let place = try client.map { client throws(GatewayError) in try addresses.begin(client, now: loop.now) }
       // Only when the answer has been sent, so that slow readers count.
       exchange.onEnd = { place?.giveBack() }
-      if page.answer(exchange, share: client?.share) { return }
+      if page.answer(exchange, share: client?.share) || pictures.answerHeld(exchange) { return }
       guard let parsed = try PictureTarget.parse(exchange.target) else {
         throw GatewayError(
           404, "not_found", "there is nothing here: a picture is /fetch?url=https://… or /w:300/plain/https://…")

@@ -18,7 +18,7 @@ final class SealedMemory: Sendable {
   }
 
   convenience init?(adopting descriptor: consuming FileDescriptor) {
-    guard linux_is_sealed(descriptor.number) == 1 else { return nil }
+    guard descriptor.isSealed else { return nil }
     // Not by `fstat`, which a process that has shut itself off may not call.
     let count = linux_length(descriptor.number)
     guard count >= 0 else { return nil }
@@ -152,6 +152,11 @@ struct MemoryWriter: ~Copyable {
     }
     return payload
   }
+}
+
+extension FileDescriptor {
+  /// Whether it is a memfd that cannot change: those who map it never find its end nearer.
+  package var isSealed: Bool { linux_is_sealed(number) == 1 }
 }
 
 /// A memfd in the address space.

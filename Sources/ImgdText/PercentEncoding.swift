@@ -17,7 +17,7 @@ package enum PercentEncoding {
   }
 
   /// The bytes that a text stands for: `%41` is `A`. What only looks like an escape stays as it is.
-  package static func decoded<Bytes: Collection<UInt8>>(_ text: Bytes) -> [UInt8] where Bytes.SubSequence == Bytes {
+  package static func decoded(_ text: ArraySlice<UInt8>) -> [UInt8] {
     var decoded: [UInt8] = []
     var rest = text
     while let byte = popByte(&rest) { decoded.append(byte) }

@@ -1,4 +1,5 @@
-// The path of an admitted request: format ─► line ─► held? ─► daemon ─► a drawing? ─► conditions ─► range ─► answer.
+// The path of an admitted request: format ─► line ─► daemon ─► a drawing? ─► conditions ─► range ─► answer. What is held
+// is answered before a request is read.
 
 internal import ImgdConnection
 package import ImgdSystem
@@ -16,21 +17,34 @@ package final class PictureHandler {
   private let held: HeldPictures
   private let tally: PictureTally
 
-  /// `timeout` is what a picture may take; `wallSeconds` is the time in seconds since 1970, for dates.
+  /// `timeout` is what a picture may take; there is `room` for so many that are held; `wallSeconds` is the time in seconds since 1970, for dates.
   package init(
-    link: DaemonLink, on loop: EventLoop, timeout: Duration, tally: PictureTally = PictureTally(),
-    wallSeconds: @escaping () -> Int64 = { WallClock.seconds }
+    link: DaemonLink, on loop: EventLoop, timeout: Duration, room: Int = HeldPictures.fewest,
+    tally: PictureTally = PictureTally(), wallSeconds: @escaping () -> Int64 = { WallClock.seconds }
   ) {
     self.link = link
     self.loop = loop
     self.tally = tally
     self.timeout = timeout
     self.wallSeconds = wallSeconds
-    held = HeldPictures(link: link, on: loop)
+    held = HeldPictures(link: link, on: loop, room: room)
   }
 
   /// Forgets the pictures that were delivered a moment ago, since something was purged.
   package func forgetHeld() { held.drop() }
+
+  /// Answers a request with a picture that is held for its target, which was admitted then; false if there is none.
+  package func answerHeld(_ exchange: any HTTPExchange) -> Bool {
+    guard exchange.method == .get || exchange.method == .head,
+      let picture = held.find(
+        exchange.target, formats: { AcceptedFormats(exchange.fields("Accept")).formats }),
+      !PictureFetch.mayWantPart(exchange)
+    else { return false }
+    tally.held.add()
+    let (response, bytes) = reply(to: exchange, picture.headers) { picture.response }
+    send(response, bytes: bytes, to: exchange)
+    return true
+  }
 
   /// Answers a request, unless its client leaves first. The work of decoders is charged to `share`.
   package func fetch(_ request: PictureRequest, for exchange: any HTTPExchange, share: String? = nil) {
@@ -44,17 +58,12 @@ package final class PictureHandler {
 
   private func begin(_ fetch: PictureFetch) {
     var request = fetch.request.fetch(as: fetch.formats, timeout: timeout)
-    let key = HeldPictures.Key(
-      line: Request.fetch(request).line(), varies: fetch.varies, expires: fetch.request.expires)
-    if !fetch.mayWantPart, let picture = held.find(key, at: loop.now) {
-      tally.held.add()
-      return answer(fetch, picture.headers) { picture.response }
-    }
+    let place = held.place(
+      for: fetch.exchange.target, formats: fetch.varies ? request.form.formats : nil, url: request.url)
     expect(fetch)
-    let mark = held.mark
-    // Not part of the key: all clients are shown the same picture.
+    // Not part of the place: all clients are shown the same picture.
     request.extras.share = fetch.share
-    ask(request, for: fetch, as: HeldPictures.Place(key: key, mark: mark))
+    ask(request, for: fetch, as: place)
   }
 
   private func ask(_ request: FetchRequest, for fetch: PictureFetch, as place: HeldPictures.Place) {
@@ -84,11 +93,12 @@ package final class PictureHandler {
     let headers = PictureHeaders(
       facts: facts, own: fetch.ownFields, mostFresh: fetch.request.expires.map { $0 - Int(wallSeconds()) })
     let part = { headers.partResponse($0, answer.takeDescriptor()) }
-    self.answer(fetch, headers, part: part) {
+    let (response, bytes) = reply(to: fetch.exchange, headers, part: part) {
       let response = headers.wholeResponse(answer.takeDescriptor())
-      held.keep(HeldPicture(headers: headers, response: response), as: place)
+      held.keep(headers, response, as: place)
       return response
     }
+    settle(fetch, with: response, bytes: bytes)
   }
 
   /// Asks for a PNG in place of a drawing: a browser would run what is in that, as a page of this host.
@@ -99,32 +109,33 @@ package final class PictureHandler {
     ask(request, for: fetch, as: place)
   }
 
-  /// Answers with as much of the picture as the request's conditions ask for; without `part`, only with the whole
-  /// picture.
-  private func answer(
-    _ fetch: PictureFetch, _ headers: PictureHeaders, part: ((Range<Int>) -> HTTPResponse)? = nil,
+  /// The answer with as much of the picture as the request's conditions ask for, and how many bytes that is; without
+  /// `part`, only with the whole picture.
+  private func reply(
+    to exchange: any HTTPExchange, _ headers: PictureHeaders, part: ((Range<Int>) -> HTTPResponse)? = nil,
     whole: () -> HTTPResponse
-  ) {
+  ) -> (HTTPResponse, bytes: Int) {
     let facts = headers.facts
-    let conditions = Conditions(of: fetch.exchange, now: wallSeconds())
+    let conditions = Conditions(of: exchange, now: wallSeconds())
     switch conditions.verdict(on: facts) {
     case .failed:
       let refusal = GatewayError(
         412, "precondition_failed", "the picture is not the one that If-Match or If-Unmodified-Since names")
-      return settle(fetch, with: ErrorAnswer(refusal))
-    case .isKnown: return settle(fetch, with: headers.notModifiedResponse)
+      return (ErrorAnswer(refusal).response(adding: headers.own), 0)
+    case .isKnown: return (headers.notModifiedResponse, 0)
     case .goesOn: break
     }
-    guard let part, fetch.mayWantPart, conditions.permitsPart(of: facts) else {
-      return settle(fetch, with: whole(), bytes: facts.bytes)
+    guard let part, PictureFetch.mayWantPart(exchange), conditions.permitsPart(of: facts) else {
+      return (whole(), facts.bytes)
     }
-    switch ByteRange(fetch.exchange.fields("Range"), of: facts.bytes) {
-    case .whole: settle(fetch, with: whole(), bytes: facts.bytes)
-    case .part(let range): settle(fetch, with: part(range), bytes: range.count)
+    switch ByteRange(exchange.fields("Range"), of: facts.bytes) {
+    case .whole: return (whole(), facts.bytes)
+    case .part(let range): return (part(range), range.count)
     case .unsatisfiable:
       let refusal = GatewayError(
         416, "range_not_satisfiable", "the picture has \(facts.bytes) bytes, none of which Range names")
-      settle(fetch, with: ErrorAnswer(refusal), adding: [("Content-Range", "bytes */\(facts.bytes)")])
+      let range = [("Content-Range", "bytes */\(facts.bytes)")]
+      return (ErrorAnswer(refusal).response(adding: range + headers.own), 0)
     }
   }
 
@@ -134,10 +145,14 @@ package final class PictureHandler {
 
   private func settle(_ fetch: PictureFetch, with response: HTTPResponse, bytes: Int = 0) {
     guard !fetch.hasEnded else { return }
-    if fetch.exchange.method == .get { tally.bytes.add(bytes) }
     fetch.exchange.onLeave = nil
-    fetch.exchange.answer(response)
+    send(response, bytes: bytes, to: fetch.exchange)
     fetch.letGo()
+  }
+
+  private func send(_ response: HTTPResponse, bytes: Int, to exchange: any HTTPExchange) {
+    if exchange.method == .get { tally.bytes.add(bytes) }
+    exchange.answer(response)
   }
 }
 
@@ -171,8 +186,10 @@ final class PictureFetch {
 
   var ownFields: HTTPResponse.Fields { varies ? [("Vary", "Accept")] : [] }
 
-  /// Whether it may get a part of the picture, which only GET defines.
-  var mayWantPart: Bool { exchange.method == .get && !exchange.fields("Range").isEmpty }
+  /// Whether a request may get a part of its picture, which only GET defines.
+  static func mayWantPart(_ exchange: any HTTPExchange) -> Bool {
+    exchange.method == .get && !exchange.fields("Range").isEmpty
+  }
 
   var formats: [OutputFormat] { varies ? AcceptedFormats(exchange.fields("Accept")).formats : request.form.formats }
 

@@ -10,6 +10,13 @@ struct PictureHeaders {
   let own: HTTPResponse.Fields
   /// How long the target stays valid at most, in seconds.
   var mostFresh: Int?
+  /// The seconds since the daemon gave the picture.
+  var held = 0
+
+  var age: Int { facts.age + held }
+
+  /// How long others may give the picture, in seconds since the daemon gave it.
+  var freshFor: Int { min(facts.freshFor, max(mostFresh ?? .max, 0)) }
 
   var whole: HTTPResponse.Fields {
     [
@@ -21,7 +28,7 @@ struct PictureHeaders {
 
   /// The fields for a client that has the picture (RFC 9110, 15.4.5).
   var known: HTTPResponse.Fields {
-    var fields: HTTPResponse.Fields = [("Cache-Control", lifetime), ("Age", String(facts.age))]
+    var fields: HTTPResponse.Fields = [("Cache-Control", lifetime), ("Age", String(age))]
     if let tag = facts.tag { fields.append(("ETag", tag)) }
     if let modified = facts.modified { fields.append(("Last-Modified", HTTPDate.text(modified))) }
     return fields + own
@@ -30,7 +37,6 @@ struct PictureHeaders {
   /// `max-age` counts from the origin's answer, as `Age` does.
   private var lifetime: String {
     guard facts.mayBeKept else { return "no-store" }
-    let freshFor = min(facts.freshFor, max(mostFresh ?? .max, 0))
     return "public, max-age=\(facts.age + freshFor)"
   }
 

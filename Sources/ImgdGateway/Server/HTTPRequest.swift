@@ -110,7 +110,8 @@ import Glibc
     stream?.begin(for: self)
     if connection.engine.isClosing { stream?.close() }
     if stream == nil { connection.answerBegins(response.bodyLength) }
-    if case .file = response.body { connection.holdBack() }
+    guard response.prepare() else { return false }
+    if response.sendsFile { connection.holdBack() }
     return unsafe response.queue(on: native)
   }
 

@@ -10,7 +10,7 @@ package import ImgdSystem
     case bytes([UInt8])
     /// Nothing, but the length that the body would have: for a 304.
     case length(Int)
-    /// A part of the file, sent by the kernel without a copy.
+    /// A part of the file: sent by the kernel without a copy, or if it is small, together with the header fields.
     case file(Range<Int>)
     /// Text that comes bit by bit, until the stream is closed; for one request.
     case stream(HTTPStream)
@@ -20,11 +20,18 @@ package import ImgdSystem
   package typealias Fields = [(name: String, value: String)]
 
   package let status: Int
-  package let fields: Fields
+  /// Empty when the library has its own form of them.
+  package private(set) var fields: Fields
   package let body: Body
   private var descriptor: FileDescriptor?
   /// The library's form of the answer, made when it is first sent.
   private var native: OpaquePointer?
+  /// Whether the library sends the body by a call of its own, after the header fields.
+  private(set) var sendsFile = false
+  /// Whether many requests are given it.
+  package var isSentAgain = false
+  /// What is sent again and ends so early in a sealed memfd is mapped: to copy it takes less time than the three calls that a file takes.
+  private static let mostMapped = 64 * 1024
 
   /// The server itself sets the length of the body. A field that HTTP does not permit is left out.
   package init(status: Int, fields: Fields, body: Body, of file: consuming FileDescriptor? = nil) {
@@ -50,10 +57,23 @@ package import ImgdSystem
     }
   }
 
+  /// Gives a field another value, for those to whom this is sent from now on.
+  package func replace(_ name: String, by value: String) {
+    for index in fields.indices where fields[index].name == name { fields[index].value = value }
+    guard let native = unsafe native, let former = unsafe MHD_get_response_header(native, name) else { return }
+    _ = unsafe MHD_del_response_header(native, name, former)
+    _ = unsafe MHD_add_response_header(native, name, value)
+  }
+
+  /// Makes the library's form of it, if there is none yet; false if memory is short.
+  func prepare() -> Bool {
+    if unsafe native == nil { unsafe native = make() }
+    return unsafe native != nil
+  }
+
   /// Begins to send this as the answer of a connection; false if memory is short.
   func queue(on connection: OpaquePointer) -> Bool {
-    if unsafe native == nil { unsafe native = make() }
-    guard let native = unsafe native else { return false }
+    guard prepare(), let native = unsafe native else { return false }
     return unsafe MHD_queue_response(connection, UInt32(clamping: status), native) == .YES
   }
 
@@ -63,6 +83,7 @@ package import ImgdSystem
       // The library refuses fields that would end the line.
       _ = unsafe MHD_add_response_header(made, field.name, field.value)
     }
+    fields = []
     return unsafe made
   }
 
@@ -78,6 +99,8 @@ package import ImgdSystem
       return unsafe MHD_create_response_from_callback(UInt64(length), 1, { _, _, _, _ in mhdEndWithError }, nil, nil)
     case .file(let range):
       guard let file = descriptor.take() else { return nil }
+      if isSentAgain, range.upperBound <= Self.mostMapped, file.isSealed { return unsafe Self.makeMapped(file, range) }
+      sendsFile = true
       let number = file.release()
       let made = unsafe MHD_create_response_from_fd_at_offset64(UInt64(range.count), number, UInt64(range.lowerBound))
       // Owned by the response from here on, if there is one.
@@ -86,6 +109,33 @@ package import ImgdSystem
     case .stream(let stream): return unsafe stream.makeBody()
     }
   }
+
+  private static func makeMapped(_ file: consuming FileDescriptor, _ range: Range<Int>) -> OpaquePointer? {
+    guard let memory = try? MappedBody(file, count: range.upperBound) else { return nil }
+    // The library only reads it, and gives it back when the last answer with it is sent.
+    let start = unsafe UnsafeMutableRawPointer(mutating: memory.bytes.baseAddress.map { unsafe $0 + range.lowerBound })
+    let context = unsafe Unmanaged.passRetained(memory)
+    let made = unsafe MHD_create_response_from_buffer_with_free_callback_cls(
+      range.count, start, releaseMemory, context.toOpaque())
+    if unsafe made == nil { unsafe context.release() }
+    return unsafe made
+  }
+}
+
+/// The bytes of a body, as long as the library has them.
+private final class MappedBody {
+  private let memory: ReceivedMemory
+
+  init(_ file: consuming FileDescriptor, count: Int) throws(SystemFailure) {
+    memory = try ReceivedMemory(file, count: count)
+  }
+
+  var bytes: UnsafeRawBufferPointer { unsafe memory.bytes }
+}
+
+private func releaseMemory(_ context: UnsafeMutableRawPointer?) {
+  guard let context = unsafe context else { return }
+  unsafe Unmanaged<MappedBody>.fromOpaque(context).release()
 }
 
 /// A body that is written while it is read.

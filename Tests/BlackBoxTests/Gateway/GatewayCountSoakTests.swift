@@ -8,7 +8,7 @@ import Testing
   /// A part is not answered from what is held, so the daemon is asked. On a busy machine the gateway waits oftener.
   @Test(
     .enabled(if: SystemCallCount.obstacle == nil, "strace is missing"),
-    arguments: [([], 7), (["Range: bytes=0-9999"], 12)] as [([String], Double)])
+    arguments: [([], 6), (["Range: bytes=0-9999"], 12)] as [([String], Double)])
   func `system calls of an answer`(fields: [String], limit: Double) throws {
     let stage = try GatewayStage(["Allow=127.0.0.1", "Workers=1"])
     stage.origin.plan(

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ImgdGateway
 
-/// Pictures that are given again for a second.
+/// Pictures that are given again while they are fresh, for ten seconds at most.
 struct HeldPicturesTests {
   private let stage: PictureStage
 
@@ -25,16 +25,44 @@ struct HeldPicturesTests {
     stage.loop.settle()
   }
 
-  @Test func `a picture is given again for a second`() {
+  @Test func `a picture is given again for ten seconds`() {
     let first = stage.ask()
     let again = stage.ask()
     #expect(asked == 1 && again.answers[0] === first.answers[0])
     #expect(stage.tally.held.count == 1)
-    stage.pass(.milliseconds(999))
+    stage.pass(HeldPictures.lifetime - .milliseconds(1))
     _ = stage.ask(.head)
     #expect(asked == 1)
     stage.pass(.milliseconds(1))
     _ = stage.ask()
+    #expect(asked == 2)
+  }
+
+  @Test func `a picture that is given again grows older, and its lifetime no longer`() {
+    let ages = [0, 999, 1, 7_000].map { milliseconds in
+      stage.pass(.milliseconds(milliseconds))
+      let exchange = stage.ask()
+      #expect(exchange["Cache-Control"] == "public, max-age=60")
+      return exchange["Age"]
+    }
+    #expect(ages == ["3", "3", "4", "11"] && asked == 1)
+    let known = stage.ask(.get, [("If-None-Match", "*")])
+    #expect(known.status == 304 && known["Age"] == "11")
+  }
+
+  @Test func `a picture is given again no longer than it is fresh`() {
+    let ask = { [stage] in _ = stage.ask { $0.expires = Int(PictureStage.now) + 2 } }
+    ask()
+    stage.pass(.milliseconds(1_999))
+    ask()
+    #expect(asked == 1)
+    stage.pass(.milliseconds(1))
+    for _ in 0..<2 { ask() }
+    #expect(asked == 2)
+  }
+
+  @Test func `a target is what it is in bytes`() {
+    for url in ["http://h/\u{e9}", "http://h/e\u{301}"] { _ = stage.ask { $0.url = url } }
     #expect(asked == 2)
   }
 
@@ -73,7 +101,7 @@ struct HeldPicturesTests {
     _ = stage.ask()
     for share in ["192.0.2.1", "192.0.2.2"] {
       let exchange = PlannedExchange()
-      stage.handler.fetch(PictureRequest(url: "http://h/a"), for: exchange, share: share)
+      stage.hand(exchange, share: share)
       #expect(exchange.status == 200)
     }
     #expect(asked == 1)
@@ -91,6 +119,7 @@ struct HeldPicturesTests {
     #"{"event":"cache","what":"removed_all","tier":"memory","entries":1,"seq":1}"#,
     #"{"event":"cache","what":"marked","tier":"memory","entries":0,"seq":1}"#,
     #"{"event":"overflow","lost":3,"seq":1}"#,
+    #"{"event":"config","what":"reloaded","seq":1}"#,
   ])
   func `a purge takes all at once`(event: String) {
     _ = stage.ask()
@@ -104,9 +133,44 @@ struct HeldPicturesTests {
   @Test func `other news of the cache takes nothing`() {
     _ = stage.ask()
     tell(#"{"event":"cache","what":"stored","tier":"memory","entries":1,"seq":1}"#)
-    tell(#"{"event":"cache","what":"evicted","tier":"memory","entries":1,"seq":2}"#)
+    tell(#"{"event":"cache","what":"evicted","tier":"memory","entries":0,"bytes":0,"seq":2}"#)
     _ = stage.ask()
     #expect(asked == 1)
+  }
+
+  private func ask(_ urls: [String]) { for url in urls { _ = stage.ask { $0.url = url } } }
+
+  @Test func `where the daemon makes room, as much goes here, what was asked for first`() {
+    ask(["http://h/1", "http://h/2", "http://h/3"])
+    // Two pictures of a hundred bytes.
+    tell(#"{"event":"cache","what":"evicted","tier":"memory","entries":1,"bytes":101,"seq":1}"#)
+    ask(["http://h/3"])
+    #expect(asked == 3)
+    ask(["http://h/1", "http://h/2"])
+    #expect(asked == 5)
+  }
+
+  @Test func `a picture that was stored anew is asked for, and others are given`() {
+    // One of them may share its place with it.
+    let others = (1...4).map { "http://h/\($0)" }
+    ask(["http://h/a"] + others)
+    tell(#"{"event":"cache","what":"stored","tier":"memory","entries":1,"url":"http://h/a","seq":1}"#)
+    ask(others)
+    #expect(asked <= 6)
+    let count = asked
+    ask(["http://h/a", "http://h/a"])
+    #expect(asked == count + 1)
+  }
+
+  @Test func `a picture that was stored anew since it was asked for is not held`() {
+    stage.daemon.onRequest = { _ in }
+    stage.begin(PlannedExchange())
+    let request = stage.daemon.requests[stage.daemon.requests.count - 1]
+    tell(#"{"event":"cache","what":"stored","tier":"memory","entries":1,"url":"http://h/a","seq":1}"#)
+    stage.daemon.give(request)
+    stage.loop.settle()
+    _ = stage.ask()
+    #expect(asked == 2)
   }
 
   @Test func `a picture that was asked for before a purge is not held after it`() {
@@ -132,10 +196,10 @@ struct HeldPicturesTests {
     _ = stage.ask()
     let (before, after) = (PlannedExchange(), PlannedExchange())
     stage.loop.atTickEnd { [stage, subscription] in
-      stage.handler.fetch(PictureRequest(url: "http://h/a"), for: before)
+      stage.hand(before)
       stage.daemon.send(
         #"{"event":"cache","what":"purged","tier":"memory","entries":1,"seq":1}"#, over: subscription)
-      stage.handler.fetch(PictureRequest(url: "http://h/a"), for: after)
+      stage.hand(after)
     }
     stage.loop.settle()
     #expect(before.status == 200 && after.status == 200 && asked == 2)
@@ -229,14 +293,14 @@ struct HeldPicturesTests {
   }
 
   @Test func `only so many are held, and none longer than it is of use`() throws {
-    for number in 0...HeldPictures.most {
+    for number in 0...HeldPictures.fewest {
       let url = "http://h/\(number)"
       _ = stage.ask { $0.url = url }
     }
     let count = asked
     _ = stage.ask { $0.url = "http://h/0" }
     #expect(asked == count)
-    _ = stage.ask { $0.url = "http://h/\(HeldPictures.most)" }
+    _ = stage.ask { $0.url = "http://h/\(HeldPictures.fewest)" }
     #expect(asked == count + 1)
     weak var held: HTTPResponse?
     do {
@@ -244,7 +308,7 @@ struct HeldPicturesTests {
       held = exchange.answers[0]
     }
     #expect(held != nil)
-    stage.pass(.seconds(1))
+    stage.pass(HeldPictures.lifetime)
     #expect(held == nil)
   }
 

@@ -23,12 +23,20 @@ final class PictureStage {
       link: link, on: loop, timeout: .seconds(30), tally: tally, wallSeconds: { Self.now })
   }
 
-  /// Hands a request to the handler.
+  /// Hands a request to the handler, under a target of its own, and lets it come to an end.
   func begin(_ exchange: PlannedExchange, _ change: (inout PictureRequest) -> Void = { _ in }) {
+    hand(exchange, change)
+    loop.settle()
+  }
+
+  func hand(
+    _ exchange: PlannedExchange, share: String? = nil,
+    _ change: (inout PictureRequest) -> Void = { _ in }
+  ) {
     var request = PictureRequest(url: "http://h/a")
     change(&request)
-    handler.fetch(request, for: exchange)
-    loop.settle()
+    exchange.target = "/\(request)"
+    if !handler.answerHeld(exchange) { handler.fetch(request, for: exchange, share: share) }
   }
 
   /// A request that the daemon answers with a picture.

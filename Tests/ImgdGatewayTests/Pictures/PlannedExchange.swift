@@ -3,7 +3,8 @@
 /// A request of HTTP as a test makes it, which keeps its answer.
 final class PlannedExchange: HTTPExchange {
   let method: HTTPMethod
-  let target = "/fetch"
+  /// The stage gives it one for its request.
+  var target = "/fetch"
   let peer = HTTPPeer.unix
   var onLeave: (() -> Void)?
   var onEnd: (() -> Void)?

@@ -32,6 +32,21 @@ struct GatewayCommonsTests {
       let commons = try GatewayCommonsTests().commons { $0.workers = 2 }
       // Two for each, and one for each picture that is held; a quarter is for the rest.
       precondition((0...1).map(commons.connections(of:)) == [128, 128], "they are divided")
+      precondition(commons.held == HeldPictures.fewest, "there is one for each picture")
+    }
+  }
+
+  @Test func `what connections do not need is for pictures`() async {
+    await #expect(processExitsWith: .success) {
+      for (descriptors, most) in [(7_000, 1_625), (16_384, HeldPictures.most)] {
+        var limit = rlimit(rlim_cur: rlim_t(descriptors), rlim_max: 16_384)
+        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        let commons = try GatewayCommonsTests().commons {
+          $0.workers = 2
+          $0.maxConnections = 1_000
+        }
+        precondition(commons.held == most, "\(commons.held) are held of \(descriptors)")
+      }
     }
   }
 

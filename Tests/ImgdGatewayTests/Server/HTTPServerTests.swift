@@ -143,20 +143,37 @@ struct HTTPServerTests {
     #expect(exchange.fields("accept") == [], "the request is over")
   }
 
-  @Test(arguments: [HTTPPeer.unix, .loopback])
-  func partsOfAFileForManyRequests(_ peer: HTTPPeer) throws {
+  /// What is sent again, is sealed and ends early is sent from memory.
+  @Test(arguments: [HTTPPeer.unix, .loopback], [(60_000, false), (60_000, true), (70_000, true)])
+  func partsOfAFileForManyRequests(_ peer: HTTPPeer, _ kind: (count: Int, isSealed: Bool)) throws {
     let directory = TemporaryDirectory()
-    let bytes = Array((0..<60_000).map { "\($0 % 10)" }.joined().utf8)
-    let file = try file(bytes, in: directory)
-    let response = HTTPResponse(status: 206, fields: [], body: .file(5..<50_005), of: file)
+    let bytes = Array((0..<kind.count).map { "\($0 % 10)" }.joined().utf8)
+    let file =
+      try kind.isSealed ? Payload(bytes).shareable().openReadOnly() : file(bytes, in: directory)
+    let response = HTTPResponse(status: 206, fields: [], body: .file(5..<kind.count - 5), of: file)
+    response.isSentAgain = true
     let stage = try ServerStage(peer)
     stage.onRequest = { $0.answer(response) }
     for _ in 0..<3 {
       let client = try stage.connect()
       client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\nGET / HTTP/1.1\r\nHost: h\r\n\r\n")
       for answer in try client.answers(2) {
-        #expect(Array(answer.body.utf8) == Array(bytes[5..<50_005]))
+        #expect(Array(answer.body.utf8) == Array(bytes[5..<kind.count - 5]))
       }
+    }
+  }
+
+  @Test func `a field gets another value for those who are answered from then on`() throws {
+    let response = HTTPResponse(
+      status: 200, fields: [("Age", "1"), ("ETag", "\"a\"")], body: .bytes([]))
+    let stage = try ServerStage()
+    stage.onRequest = { $0.answer(response) }
+    let client = try stage.connect()
+    for age in ["1", "2", "3"] {
+      response.replace("Age", by: age)
+      client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+      let answer = try client.answer()
+      #expect(answer.field("Age") == age && answer.field("ETag") == "\"a\"")
     }
   }
 

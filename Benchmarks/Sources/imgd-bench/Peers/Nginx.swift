@@ -63,6 +63,15 @@ struct Nginx {
       name: "nginx", socket: socket, request: Array(request.utf8), framing: .pages)
   }
 
+  /// Different pictures in turn.
+  func inTurn(_ urls: [String]) -> Contender {
+    Contender(
+      name: "nginx", socket: socket,
+      requests: urls.map { url in
+        Array("GET /\(url.split(separator: "/").last ?? "") HTTP/1.1\r\nHost: a\r\n\r\n".utf8)
+      }, framing: .pages)
+  }
+
   /// Requests to counted places so far.
   var counted: Int {
     (File.read(log) ?? []).count { $0 == UInt8(ascii: "\n") }
