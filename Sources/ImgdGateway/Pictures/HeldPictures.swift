@@ -23,11 +23,13 @@ final class HeldPictures {
     let varies: Bool
     /// The end of the target.
     let expires: Int?
+    let disposition: Disposition
 
     /// Takes the line in by words: an array hashes its elements one by one.
     func hash(into hasher: inout Hasher) {
       unsafe line.withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
       hasher.combine(expires)
+      hasher.combine(disposition)
     }
   }
 

@@ -45,7 +45,8 @@ package final class PictureHandler {
   private func begin(_ fetch: PictureFetch) {
     var request = fetch.request.fetch(as: fetch.formats, timeout: timeout)
     let key = HeldPictures.Key(
-      line: Request.fetch(request).line(), varies: fetch.varies, expires: fetch.request.expires)
+      line: Request.fetch(request).line(), varies: fetch.varies, expires: fetch.request.expires,
+      disposition: fetch.request.disposition)
     if !fetch.mayWantPart, let picture = held.find(key, at: loop.now) {
       tally.held.add()
       return answer(fetch, picture.headers) { picture.response }
@@ -82,7 +83,8 @@ package final class PictureHandler {
     guard let facts = PictureFacts(answer.reply), answer.hasDescriptor else { return settle(fetch, with: .unreachable) }
     guard !facts.isDrawing else { return askForPixels(request, for: fetch, as: place) }
     let headers = PictureHeaders(
-      facts: facts, own: fetch.ownFields, mostFresh: fetch.request.expires.map { $0 - Int(wallSeconds()) })
+      facts: facts, own: fetch.ownFields, mostFresh: fetch.request.expires.map { $0 - Int(wallSeconds()) },
+      disposition: fetch.request.disposition)
     let part = { headers.partResponse($0, answer.takeDescriptor()) }
     self.answer(fetch, headers, part: part) {
       let response = headers.wholeResponse(answer.takeDescriptor())
