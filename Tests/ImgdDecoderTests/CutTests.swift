@@ -60,11 +60,12 @@ struct CutTests {
 
   @Test(arguments: 1...8) func `a turn follows on the orientation`(orientation: Int) throws {
     let file = try Pixels(width: 100, height: 60) { x, y in [UInt8(x), UInt8(y), 0, 255] }.file(
-      TEST_VIPS_RGB, as: ".png", orientation: orientation)
-    let upright = try answer(file, .png).made()
+      TEST_VIPS_RGB, as: ".tif", orientation: orientation)
+    let upright = try answer(file, .tiff).made()
     var box = Rendition.Box(width: nil, height: nil)
     box.rotation = 90
-    let turned = try made(box, of: file)
+    let turned = try made(box, of: file, .tiff)
+    #expect([upright.width, upright.height] == (orientation < 5 ? [100, 60] : [60, 100]))
     #expect([turned.width, turned.height] == [upright.height, upright.width])
     #expect(turned.color(turned.width - 1 - 7, 5) == upright.color(5, 7))
   }
@@ -72,11 +73,14 @@ struct CutTests {
   @Test func `each frame of an animation is turned`() throws {
     let file = try Pixels(width: 20, height: 30) { x, y in [UInt8(x * 12), UInt8(y * 8), 0, 255] }.file(
       TEST_VIPS_RGB, as: ".webp[lossless]", frames: 3)
-    var box = Rendition.Box(width: nil, height: nil)
-    box.rotation = 90
-    let rendition = Rendition(.pixels, box: box, frames: .all)
-    let made = try answer(file, .webp, rendition).made()
-    #expect([made.width, made.height, made.delays.count] == [10, 20, 3])
+    for width in [nil, 5] {
+      var box = Rendition.Box(width: width, height: nil)
+      box.rotation = 90
+      let rendition = Rendition(.pixels, box: box, frames: .all)
+      let made = try answer(file, .webp, rendition).made()
+      let size = width.map { [$0, 2 * $0] } ?? [10, 20]
+      #expect([made.width, made.height, made.delays.count] == size + [3])
+    }
   }
 
   @Test func `padding is added on each side`() throws {
