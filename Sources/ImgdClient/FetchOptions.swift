@@ -153,6 +153,10 @@ public struct Resize: Hashable, Sendable {
     case fill
     /// As large as fits inside, and the rest of the size is filled.
     case pad
+    /// As `cover` where picture and size both lie or both stand, otherwise as `contain`.
+    case coverAlike = "cover-alike"
+    /// As `cover`, in the shape of the size even where the picture is smaller.
+    case coverDown = "cover-down"
   }
 
   /// The part that `cover` keeps.

@@ -101,6 +101,10 @@ package struct Rendition: Hashable, Sendable {
       case fill
       /// Inside the box, the rest of which is filled.
       case pad
+      /// `cover` where the picture lies or stands as the box does, otherwise `contain`.
+      case coverAlike
+      /// `cover`, in the proportions of the box even where the picture is smaller.
+      case coverDown
     }
 
     /// The part that `cover` keeps.
@@ -112,6 +116,18 @@ package struct Rendition: Hashable, Sendable {
       case point(x: Int, y: Int)
     }
 
+    /// Pixels that are added on each side.
+    package struct Padding: Hashable, Sendable {
+      package let top: Int
+      package let right: Int
+      package let bottom: Int
+      package let left: Int
+
+      package init(top: Int, right: Int, bottom: Int, left: Int) {
+        (self.top, self.right, self.bottom, self.left) = (top, right, bottom, left)
+      }
+    }
+
     /// A part of the upright picture.
     package struct Area: Hashable, Sendable {
       package let x: Int
@@ -120,10 +136,19 @@ package struct Rendition: Hashable, Sendable {
       package let height: Int
       /// Whether these are millionths of the picture's sides, and not pixels.
       package let isRelative: Bool
+      /// What says where it is, in place of a corner.
+      package let crop: Crop?
 
       package init(x: Int, y: Int, width: Int, height: Int, isRelative: Bool) {
         (self.x, self.y, self.width, self.height) = (x, y, width, height)
         self.isRelative = isRelative
+        crop = nil
+      }
+
+      package init(around crop: Crop, width: Int, height: Int) {
+        (x, y, self.width, self.height) = (0, 0, width, height)
+        isRelative = false
+        self.crop = crop
       }
     }
 
@@ -140,6 +165,15 @@ package struct Rendition: Hashable, Sendable {
     package var isLinear: Bool
     /// What lies behind a picture that is padded, or that loses its alpha; nil for the usual.
     package var background: Rendition.Colour?
+    /// The smallest sides of what is made of the whole picture; what overflows the box is cut off.
+    package var minWidth: Int?
+    package var minHeight: Int?
+    /// Millionths of the picture's own size, where the box has none.
+    package var scale: Int?
+    /// What is added after everything else.
+    package var padding: Padding?
+    /// Degrees clockwise by which the upright picture is turned before anything else.
+    package var rotation = 0
 
     package init(
       width: Int?, height: Int?, fit: Fit = .contain, crop: Crop = .centre, enlarges: Bool = false,
@@ -153,148 +187,6 @@ package struct Rendition: Hashable, Sendable {
       self.crop = crop
       self.enlarges = enlarges
       self.isLinear = isLinear
-    }
-  }
-}
-
-/// magic, version, kind; serial (8 bytes), format (1), limits, rendition. The picture is the message's descriptor.
-extension DecodeOrder {
-  var message: [UInt8] {
-    var writer = MessageWriter(.order)
-    writer.append(serial)
-    writer.append(format.rawValue)
-    writer.append(limits)
-    writer.append(rendition)
-    return writer.bytes
-  }
-
-  init?(_ reader: consuming MessageReader, picture: Payload) {
-    guard let serial = reader.number(UInt64.self), let format = reader.byte().flatMap(PictureFormat.init),
-      let limits = reader.limits(), let rendition = reader.rendition(), reader.isAtEnd
-    else { return nil }
-    self.init(serial: serial, format: format, picture: picture, rendition: rendition, limits: limits)
-  }
-}
-
-extension MessageWriter {
-  /// pixels (8 bytes), frames (4), dimension (4)
-  fileprivate mutating func append(_ limits: DecodeLimits) {
-    append(UInt64(clamping: limits.pixels))
-    append32(limits.frames)
-    append32(limits.dimension)
-  }
-
-  /// kind of output (1 byte), format (1), quality or layout (1), frames (1), whether there is a box (1), box
-  fileprivate mutating func append(_ rendition: Rendition) {
-    switch rendition.output {
-    case .pixels: append([0, MessageLayout.none, rendition.layout.rawValue])
-    case .file(let format, let quality):
-      append([1, format?.rawValue ?? MessageLayout.none, UInt8(clamping: quality ?? 0)])
-    case .description: append([2, MessageLayout.none, 0])
-    }
-    append(rendition.frames.rawValue)
-    append(rendition.box != nil)
-    if let box = rendition.box { append(box) }
-  }
-
-  /// width, height (4 bytes each, 0 for none), fit, crop (1 each), point (4 each), whether it enlarges, whether it is
-  /// linear (1 each), kind of area (1), area (4 each), background (0 or 4 bytes in a list)
-  private mutating func append(_ box: Rendition.Box) {
-    append32(box.width ?? 0)
-    append32(box.height ?? 0)
-    append(box.fit.rawValue)
-    switch box.crop {
-    case .centre: append(0, numbers: [0, 0])
-    case .attention: append(1, numbers: [0, 0])
-    case .point(let x, let y): append(2, numbers: [x, y])
-    }
-    append(box.enlarges)
-    append(box.isLinear)
-    if let area = box.area {
-      append(area.isRelative ? 2 : 1, numbers: [area.x, area.y, area.width, area.height])
-    } else {
-      append(0, numbers: [0, 0, 0, 0])
-    }
-    append(box.background.map { [$0.red, $0.green, $0.blue, $0.alpha] } ?? [])
-  }
-
-  private mutating func append(_ kind: UInt8, numbers: [Int]) {
-    append(kind)
-    for number in numbers { append32(number) }
-  }
-}
-
-extension MessageReader {
-  fileprivate mutating func limits() -> DecodeLimits? {
-    guard let pixels = number(UInt64.self).flatMap({ Int(exactly: $0) }), let frames = number32(0...Int(Int32.max)),
-      let dimension = number32(0...Int(Int32.max))
-    else { return nil }
-    return DecodeLimits(pixels: pixels, frames: frames, dimension: dimension)
-  }
-
-  fileprivate mutating func rendition() -> Rendition? {
-    guard let (output, layout) = output(), let frames = byte().flatMap(Rendition.Frames.init), let isInBox = flag()
-    else { return nil }
-    guard isInBox else { return Rendition(output, frames: frames, layout: layout) }
-    return box().map { Rendition(output, box: $0, frames: frames, layout: layout) }
-  }
-
-  private mutating func output() -> (Rendition.Output, Rendition.Layout)? {
-    guard let values = list(3...3) else { return nil }
-    if values[0] == 0 {
-      guard values[1] == MessageLayout.none, let layout = Rendition.Layout(rawValue: values[2]) else { return nil }
-      return (.pixels, layout)
-    }
-    return output(values).map { ($0, .rgba) }
-  }
-
-  private func output(_ values: [UInt8]) -> Rendition.Output? {
-    switch (values[0], values[1], values[2]) {
-    case (2, MessageLayout.none, 0): return .description
-    case (1, let format, let quality) where quality <= 100:
-      let quality = quality == 0 ? nil : Int(quality)
-      guard format != MessageLayout.none else { return .file(nil, quality: quality) }
-      return PictureFormat(rawValue: format).map { .file($0, quality: quality) }
-    default: return nil
-    }
-  }
-
-  private mutating func box() -> Rendition.Box? {
-    guard let width = number32(0...1_000_000), let height = number32(0...1_000_000),
-      let fit = byte().flatMap(Rendition.Box.Fit.init), let crop = crop(), let enlarges = flag(), let isLinear = flag(),
-      let area = area(), let background = background()
-    else { return nil }
-    return Rendition.Box(
-      width: width == 0 ? nil : width, height: height == 0 ? nil : height, fit: fit, crop: crop, enlarges: enlarges,
-      isLinear: isLinear, area: area, background: background)
-  }
-
-  private mutating func crop() -> Rendition.Box.Crop? {
-    guard let kind = byte(), let x = number32(0...1_000_000), let y = number32(0...1_000_000) else { return nil }
-    switch kind {
-    case 0: return .centre
-    case 1: return .attention
-    case 2: return .point(x: x, y: y)
-    default: return nil
-    }
-  }
-
-  private mutating func area() -> Rendition.Box.Area?? {
-    let sides = 0...1_000_000
-    guard let kind = byte(), kind <= 2, let x = number32(sides), let y = number32(sides), let width = number32(sides),
-      let height = number32(sides)
-    else { return nil }
-    guard kind > 0 else { return .some(nil) }
-    guard width > 0, height > 0 else { return nil }
-    return Rendition.Box.Area(x: x, y: y, width: width, height: height, isRelative: kind == 2)
-  }
-
-  private mutating func background() -> Rendition.Colour?? {
-    guard let channels = list(0...4) else { return nil }
-    switch channels.count {
-    case 0: return .some(nil)
-    case 4: return Rendition.Colour(red: channels[0], green: channels[1], blue: channels[2], alpha: channels[3])
-    default: return nil
     }
   }
 }

@@ -18,6 +18,11 @@ enum BoxParser {
       case "linear": box.linear = try flag(member)
       case "area": box.area = try area(member)
       case "background": box.background = try background(member)
+      case "min_width": box.minWidth = try side(member)
+      case "min_height": box.minHeight = try side(member)
+      case "scale": box.scale = try scale(member)
+      case "padding": box.padding = try padding(member)
+      case "rotate": box.rotate = try rotation(member)
       case let name where name.utf8.starts(with: "x_".utf8): break
       case let name: throw .unknownField(name, of: "resize", path: "resize.", known: names)
       }
@@ -27,12 +32,16 @@ enum BoxParser {
     case .noSide: throw .field(.resize, "\"resize\" needs \"width\", \"height\" or both, or an \"area\"")
     case .openSide:
       throw .field(.resize, "\"resize\" needs both \"width\" and \"height\" where \"fit\" is \"\(box.fit.rawValue)\"")
-    case .needlessCrop: throw .field(.resize, "\"resize.crop\" is only for \"fit\":\"cover\"")
+    case .needlessCrop: throw .field(.resize, "\"resize.crop\" is only for \"fit\":\"cover\", and others that cut")
+    case .needlessScale: throw .field(.resize, "\"resize.scale\" stands for \"width\" and \"height\", which are there")
     case nil: return box
     }
   }
 
-  private static let names = ["width", "height", "fit", "crop", "enlarge", "linear", "area", "background"]
+  private static let names = [
+    "width", "height", "fit", "crop", "enlarge", "linear", "area", "background", "min_width", "min_height", "scale",
+    "padding", "rotate",
+  ]
 
   private static func crop(_ member: JSONValue.Member) throws(WireError) -> PictureForm.Crop {
     if let word = member.value.string {
@@ -47,9 +56,58 @@ enum BoxParser {
   }
 
   private static func area(_ member: JSONValue.Member) throws(WireError) -> PictureForm.Area {
+    if let members = member.value.object, !members.contains(where: { ["x", "y"].contains($0.name) }) {
+      return try areaAround(member)
+    }
     let wanted = "an object with \"x\", \"y\", \"width\" and \"height\""
     let numbers = try numbers(PictureForm.Area.names, of: member, wanted)
     do throws(NumberProblem) { return try PictureForm.Area(numbers) } catch { throw wrong(error, of: member) }
+  }
+
+  /// An area that has a crop, or nothing, in place of its corner.
+  private static func areaAround(_ member: JSONValue.Member) throws(WireError) -> PictureForm.Area {
+    var crop = PictureForm.Crop.centre
+    var sides: [String: Int] = [:]
+    for part in member.value.object ?? [] {
+      let part = JSONValue.Member(part.name, part.value)
+      switch part.name {
+      case "crop": crop = try self.crop(part)
+      case "width", "height": sides[part.name] = try side(part)
+      case let name where name.utf8.starts(with: "x_".utf8): break
+      case let name:
+        throw .unknownField(name, of: "resize.area", path: "resize.area.", known: PictureForm.Area.names + ["crop"])
+      }
+    }
+    guard let width = sides["width"], let height = sides["height"] else {
+      throw wrong(member, .text("an object with \"width\" and \"height\", and \"x\" and \"y\" or a \"crop\""))
+    }
+    return .around(crop, width: width, height: height)
+  }
+
+  private static func scale(_ member: JSONValue.Member) throws(WireError) -> Fraction {
+    guard let number = WrittenNumber(member.value), 0.000_001...8 ~= number.value else {
+      throw wrong(member, .text("a number above 0, up to 8"))
+    }
+    return Fraction(number.value)
+  }
+
+  private static func padding(_ member: JSONValue.Member) throws(WireError) -> PictureForm.Padding {
+    let names = PictureForm.Padding.names
+    let wanted = "an object with \(names.map { "\"\($0)\"" }.joined(separator: ", "))"
+    let sides = try numbers(names, of: member, wanted).map { $0.isWhole ? Int(exactly: $0.value) ?? -1 : -1 }
+    let range = PictureForm.Padding.range
+    for (name, side) in zip(names, sides) where !range.contains(side) {
+      let place = JSONValue.Member("padding.\(name)", member.value[name] ?? .null)
+      throw wrong(place, .text("a whole number of pixels up to \(range.upperBound)"))
+    }
+    return PictureForm.Padding(top: sides[0], right: sides[1], bottom: sides[2], left: sides[3])
+  }
+
+  private static func rotation(_ member: JSONValue.Member) throws(WireError) -> Int {
+    guard let angle = member.value.integer.flatMap(Int.init(exactly:)), [0, 90, 180, 270].contains(angle) else {
+      throw wrong(member, .text("0, 90, 180 or 270"))
+    }
+    return angle
   }
 
   private static func background(_ member: JSONValue.Member) throws(WireError) -> PictureForm.Background {
@@ -115,18 +173,23 @@ enum BoxParser {
 extension PictureForm.Box {
   func write(to json: inout JSONWriter) {
     json.beginObject()
-    if let area { json.numbers("area", zip(PictureForm.Area.names, area.texts)) }
+    switch area {
+    case .around(let crop, let width, let height): json.area(around: crop, width: width, height: height)
+    case .some(let area): json.numbers("area", zip(PictureForm.Area.names, area.texts))
+    case nil: break
+    }
     if let width { json.field("width", width) }
     if let height { json.field("height", height) }
     if fit != .contain { json.field("fit", fit.rawValue) }
-    switch crop {
-    case .centre: break
-    case .attention: json.field("crop", crop.text)
-    case .point(let x, let y): json.numbers("crop", zip(["x", "y"], [x.text, y.text]))
-    }
+    json.crop(crop)
     if enlarge { json.field("enlarge", true) }
     if linear { json.field("linear", true) }
     if let background { json.field("background", background.text) }
+    if let minWidth { json.field("min_width", minWidth) }
+    if let minHeight { json.field("min_height", minHeight) }
+    if let scale { json.number("scale", scale.text) }
+    if let padding { json.numbers("padding", zip(PictureForm.Padding.names, padding.sides.map { String($0) })) }
+    if rotate != 0 { json.field("rotate", rotate) }
     json.endObject()
   }
 }
@@ -140,6 +203,28 @@ extension JSONWriter {
       self.name(name)
       encoded(Array(number.utf8))
     }
+    endObject()
+  }
+
+  fileprivate mutating func number(_ name: StaticString, _ text: String) {
+    self.name(name)
+    encoded(Array(text.utf8))
+  }
+
+  fileprivate mutating func crop(_ crop: PictureForm.Crop) {
+    switch crop {
+    case .centre: break
+    case .attention: field("crop", crop.text)
+    case .point(let x, let y): numbers("crop", zip(["x", "y"], [x.text, y.text]))
+    }
+  }
+
+  fileprivate mutating func area(around crop: PictureForm.Crop, width: Int, height: Int) {
+    name("area")
+    beginObject()
+    field("width", width)
+    field("height", height)
+    self.crop(crop)
     endObject()
   }
 }

@@ -14,6 +14,25 @@ extension PictureForm {
   package enum Area: Hashable, Sendable {
     case pixels(x: Int, y: Int, width: Int, height: Int)
     case fractions(x: Fraction, y: Fraction, width: Fraction, height: Fraction)
+    /// So many pixels, of which a crop says the place.
+    case around(Crop, width: Int, height: Int)
+  }
+
+  /// Pixels on each side.
+  package struct Padding: Hashable, Sendable {
+    package let top: Int
+    package let right: Int
+    package let bottom: Int
+    package let left: Int
+
+    package init(top: Int, right: Int, bottom: Int, left: Int) {
+      (self.top, self.right, self.bottom, self.left) = (top, right, bottom, left)
+    }
+
+    package static let names = ["top", "right", "bottom", "left"]
+    package static let range = 0...10_000
+
+    package var sides: [Int] { [top, right, bottom, left] }
   }
 
   /// A colour in sRGB, not premultiplied by its alpha.
@@ -173,6 +192,7 @@ extension PictureForm.Area {
     switch self {
     case .pixels(let x, let y, let width, let height): [x, y, width, height].map { String($0) }
     case .fractions(let x, let y, let width, let height): [x, y, width, height].map { $0.text }
+    case .around(_, let width, let height): [width, height].map { String($0) }
     }
   }
 }

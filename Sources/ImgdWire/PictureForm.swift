@@ -5,8 +5,13 @@
 /// The form in which a picture is wanted: as its origin sends it, or another that is made of it.
 package struct PictureForm: Hashable, Sendable {
   /// How a picture of other proportions fits a box: inside it, covering it, stretched to it, or inside it, with what is
-  /// left of the box filled.
-  package enum Fit: String, CaseIterable, Sendable { case contain, cover, fill, pad }
+  /// left of the box filled. `coverAlike` covers a box that lies or stands as the picture does, and is inside of any other;
+  /// `coverDown` has the box's proportions also where the picture is smaller.
+  package enum Fit: String, CaseIterable, Sendable {
+    case contain, cover, fill, pad
+    case coverAlike = "cover-alike"
+    case coverDown = "cover-down"
+  }
 
   /// The size that it is fitted into; nil for its own.
   package var box: Box?
@@ -46,6 +51,15 @@ package struct PictureForm: Hashable, Sendable {
     package var linear: Bool
     /// What lies behind a picture that is padded, or that loses its alpha.
     package var background: Background?
+    /// The smallest sides of what is made of the whole picture; beyond `width` and `height`, it is cut.
+    package var minWidth: Int?
+    package var minHeight: Int?
+    /// Times the picture's own size; nil where the box has a size.
+    package var scale: Fraction?
+    /// What is added on each side, after everything else.
+    package var padding: Padding?
+    /// Degrees by which the upright picture is turned clockwise before anything else.
+    package var rotate = 0
 
     package init(
       width: Int?, height: Int?, fit: Fit = .contain, crop: Crop = .centre, enlarge: Bool = false, linear: Bool = false,
@@ -71,13 +85,19 @@ extension PictureForm.Box {
     case openSide
     /// A picture is cut only where it covers the box.
     case needlessCrop
+    /// A box that has a size is not one that depends on the picture's.
+    case needlessScale
   }
 
   /// What is wrong with a box for which `crop` was given; nil if nothing is.
   package func problem(crop: PictureForm.Crop?) -> Problem? {
-    if width == nil, height == nil, fit == .contain, area == nil, background == nil { return .noSide }
+    var rest = self
+    (rest.crop, rest.enlarge, rest.linear) = (.centre, false, false)
+    if rest == PictureForm.Box(width: nil, height: nil) { return .noSide }
+    if scale != nil, width != nil || height != nil { return .needlessScale }
     if fit != .contain, width == nil || height == nil { return .openSide }
-    return crop == nil || fit == .cover ? nil : .needlessCrop
+    return crop == nil || [.cover, .coverAlike, .coverDown].contains(fit) || minWidth != nil || minHeight != nil
+      ? nil : .needlessCrop
   }
 }
 

@@ -18,7 +18,16 @@ struct DecodeChannelTests {
     .init(
       width: nil, height: nil,
       area: .init(x: 0, y: 0, width: 1_000_000, height: 1, isRelative: true), background: .clear),
+    .init(width: nil, height: nil, area: .init(around: .attention, width: 3, height: 4)),
+    .init(width: 3, height: 4, fit: .coverDown, area: .init(around: .point(x: 1, y: 2), width: 3, height: 4)),
+    turned,
   ]
+  private static let turned: Rendition.Box = {
+    var box = Rendition.Box(width: nil, height: nil, fit: .coverAlike)
+    (box.minWidth, box.minHeight, box.scale, box.rotation) = (1, 65_535, 8_000_000, 270)
+    box.padding = .init(top: 0, right: 1, bottom: 2, left: 10_000)
+    return box
+  }()
   private static let outputs: [Rendition.Output] =
     [.pixels, .description, .file(nil, quality: nil), .file(.avif, quality: 1)]
     + PictureFormat.allCases.map { .file($0, quality: 100) }

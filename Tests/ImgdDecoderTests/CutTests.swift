@@ -20,6 +20,94 @@ struct CutTests {
     return try answer(file, format, Rendition(output, box: box)).made()
   }
 
+  // MARK: Areas with a crop, turns and padding
+
+  @Test(arguments: [
+    (Rendition.Box.Crop.centre, 80, 30), (.point(x: 0, y: 1_000_000), 0, 60), (.point(x: 1_000_000, y: 0), 160, 0),
+    (.point(x: 300_000, y: 500_000), 40, 30),
+  ]) func `a part of so many pixels lies where its crop says`(
+    crop: Rendition.Box.Crop, left: Int, top: Int
+  ) throws {
+    let made = try made(Rendition.Box(width: nil, height: nil, area: .init(around: crop, width: 40, height: 40)))
+    #expect([made.width, made.height] == [40, 40])
+    #expect(Array(made.color(0, 0).prefix(2)) == [UInt8(left), UInt8(top)])
+  }
+
+  @Test func `what draws the eye is looked for in the whole picture`() throws {
+    let file = try Pixels(width: 200, height: 100) { x, y in
+      150..<170 ~= x && 20..<40 ~= y ? [255, UInt8((x * 37 + y * 91) % 256), 0, 255] : [90, 90, 90, 255]
+    }.file(TEST_VIPS_RGB, as: ".png")
+    for orientation in [1, 8] {
+      var box = Rendition.Box(width: nil, height: nil, area: .init(around: .attention, width: 40, height: 40))
+      box.rotation = orientation == 1 ? 0 : 90
+      let made = try made(box, of: file)
+      #expect((0..<40).contains { x in (0..<40).contains { made.color(x, $0)[0] == 255 } })
+    }
+  }
+
+  /// Where the column 0 of the row 0 is after a turn, and the row 99 of the column 199.
+  @Test(arguments: [(90, 99, 0, 0, 199), (180, 199, 99, 0, 0), (270, 0, 199, 99, 0)])
+  func `a picture is turned clockwise`(degrees: Int, left: Int, top: Int, right: Int, bottom: Int) throws {
+    var box = Rendition.Box(width: nil, height: nil)
+    box.rotation = degrees
+    for output in [Rendition.Output.pixels, Self.png] {
+      let made = try made(box, as: output).pixels()
+      #expect([made.width, made.height] == (degrees == 180 ? [200, 100] : [100, 200]))
+      #expect(Array(made.color(left, top).prefix(2)) == [0, 0])
+      #expect(Array(made.color(right, bottom).prefix(2)) == [199, 99])
+    }
+  }
+
+  @Test(arguments: 1...8) func `a turn follows on the orientation`(orientation: Int) throws {
+    let file = try Pixels(width: 100, height: 60) { x, y in [UInt8(x), UInt8(y), 0, 255] }.file(
+      TEST_VIPS_RGB, as: ".tif", orientation: orientation)
+    let upright = try answer(file, .tiff).made()
+    var box = Rendition.Box(width: nil, height: nil)
+    box.rotation = 90
+    let turned = try made(box, of: file, .tiff)
+    #expect([upright.width, upright.height] == (orientation < 5 ? [100, 60] : [60, 100]))
+    #expect([turned.width, turned.height] == [upright.height, upright.width])
+    #expect(turned.color(turned.width - 1 - 7, 5) == upright.color(5, 7))
+  }
+
+  @Test func `each frame of an animation is turned`() throws {
+    let file = try Pixels(width: 20, height: 30) { x, y in [UInt8(x * 12), UInt8(y * 8), 0, 255] }.file(
+      TEST_VIPS_RGB, as: ".webp[lossless]", frames: 3)
+    for width in [nil, 5] {
+      var box = Rendition.Box(width: width, height: nil)
+      box.rotation = 90
+      let rendition = Rendition(.pixels, box: box, frames: .all)
+      let made = try answer(file, .webp, rendition).made()
+      let size = width.map { [$0, 2 * $0] } ?? [10, 20]
+      #expect([made.width, made.height, made.delays.count] == size + [3])
+    }
+  }
+
+  @Test func `padding is added on each side`() throws {
+    var box = Rendition.Box(width: 100, height: nil, background: .init(red: 9, green: 8, blue: 7, alpha: 255))
+    box.padding = .init(top: 1, right: 2, bottom: 3, left: 4)
+    let made = try made(box)
+    #expect([made.width, made.height] == [106, 54])
+    for (x, y) in [(3, 20), (104, 20), (50, 0), (50, 51), (50, 53)] {
+      #expect(made.color(x, y) == [9, 8, 7, 255], "\(x),\(y)")
+    }
+    for (x, y) in [(4, 1), (103, 50)] { #expect(made.color(x, y) != [9, 8, 7, 255], "\(x),\(y)") }
+    box.padding = .init(top: 70_000, right: 0, bottom: 0, left: 0)
+    #expect(
+      try answer(Self.places.file(TEST_VIPS_RGB, as: ".png"), .png, Rendition(.pixels, box: box)).cause == .tooLarge)
+  }
+
+  /// What is cut of a picture that is enlarged to its least size.
+  @Test func `a least size enlarges the picture and cuts what is too much`() throws {
+    var box = Rendition.Box(width: 50, height: 50, crop: .point(x: 1_000_000, y: 500_000))
+    box.minHeight = 400
+    let made = try made(box)
+    #expect([made.width, made.height] == [50, 50])
+    #expect(made.color(49, 25)[0] >= 196 && abs(Int(made.color(25, 25)[1]) - 50) <= 2)
+    box.minHeight = 30_000_000
+    #expect(try answer(Self.places.file(TEST_VIPS_RGB, as: ".png"), .png, Rendition(.pixels, box: box)).cause == nil)
+  }
+
   // MARK: Focal points
 
   /// The place of the middle in the picture, and where the point is wanted.

@@ -41,11 +41,18 @@ struct RandomFormTests {
 
   private static func form(_ noise: inout Noise) -> Rendition {
     func side() -> Int { sides.randomElement(using: &noise) ?? 1 }
-    let fit = [Rendition.Box.Fit.contain, .cover, .fill].randomElement(using: &noise) ?? .fill
-    let box = Rendition.Box(
+    let fit =
+      [Rendition.Box.Fit.contain, .cover, .fill, .pad, .coverAlike, .coverDown].randomElement(using: &noise) ?? .fill
+    var box = Rendition.Box(
       width: side(), height: fit == .contain && Bool.random(using: &noise) ? nil : side(), fit: fit,
       crop: Bool.random(using: &noise) ? .centre : .attention,
       enlarges: Int.random(in: 0..<4, using: &noise) > 0, isLinear: Bool.random(using: &noise))
+    if Bool.random(using: &noise) {
+      box.rotation = [0, 90, 180, 270].randomElement(using: &noise) ?? 0
+      box.minWidth = [nil, 1, 50, 300].randomElement(using: &noise) ?? nil
+      box.padding = Bool.random(using: &noise) ? .init(top: 1, right: 0, bottom: 3, left: 4) : nil
+      if Bool.random(using: &noise) { box.area = .init(around: box.crop, width: side(), height: side()) }
+    }
     let outputs: [Rendition.Output] = [
       .pixels, .description, .file(nil, quality: nil), .file(.jpeg, quality: 1),
       .file(.jpeg, quality: nil), .file(.png, quality: nil), .file(.webp, quality: 100),

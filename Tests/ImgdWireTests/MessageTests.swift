@@ -83,6 +83,30 @@ struct MessageTests {
       #""resize.area.width" was 1000.0; it takes a fraction above 0.0, up to 1.0, since one of the four has a point or an exponent"#
     ),
     (
+      #"{"cmd":"fetch","url":"u","resize":{"area":{"width":3,"heigth":4}}}"#,
+      #""resize.area" has no field "heigth": did you mean "height"?"#
+    ),
+    (
+      #"{"cmd":"fetch","url":"u","resize":{"scale":9}}"#,
+      #""resize.scale" was 9; it takes a number above 0, up to 8"#
+    ),
+    (
+      #"{"cmd":"fetch","url":"u","resize":{"scale":2,"width":9}}"#,
+      #""resize.scale" stands for "width" and "height", which are there"#
+    ),
+    (
+      #"{"cmd":"fetch","url":"u","resize":{"rotate":45}}"#,
+      #""resize.rotate" was 45; it takes 0, 90, 180 or 270"#
+    ),
+    (
+      #"{"cmd":"fetch","url":"u","resize":{"padding":{"top":1,"right":1,"bottom":1}}}"#,
+      #""resize.padding" has no "left"; it takes an object with "top", "right", "bottom", "left""#
+    ),
+    (
+      #"{"cmd":"fetch","url":"u","resize":{"padding":{"top":1,"right":1,"bottom":1,"left":10001}}}"#,
+      #""resize.padding.left" was 10001; it takes a whole number of pixels up to 10000"#
+    ),
+    (
       #"{"cmd":"fetch","url":"u","resize":{"area":{"x":0,"width":1,"height":1}}}"#,
       #""resize.area" has no "y"; it takes an object with "x", "y", "width" and "height""#
     ),

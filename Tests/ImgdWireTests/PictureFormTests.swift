@@ -21,7 +21,8 @@ struct PictureFormTests {
       PictureForm.Box(width: width, height: height, fit: fit).problem(crop: crop)
     }
     #expect(problem(nil, nil) == (fit == .contain ? .noSide : .openSide))
-    let whole: PictureForm.Box.Problem? = crop == nil || fit == .cover ? nil : .needlessCrop
+    let whole: PictureForm.Box.Problem? =
+      crop == nil || [.cover, .coverAlike, .coverDown].contains(fit) ? nil : .needlessCrop
     #expect(problem(1, 2) == whole)
     for (width, height) in [(1, nil), (nil, 1)] as [(Int?, Int?)] {
       #expect(problem(width, height) == (fit == .contain ? whole : .openSide))

@@ -46,6 +46,12 @@ struct RequestWriterTests {
       #"{"area":{"x":1,"y":2,"width":3,"height":4}}"#,
       ##"{"area":{"x":0.0,"y":0.25,"width":1.0,"height":0.5},"width":3,"background":"#FFFFFF"}"##,
       ##"{"background":"#000000"}"##,
+      #"{"area":{"width":3,"height":4,"crop":"attention"},"width":2}"#,
+      #"{"area":{"width":3,"height":4,"crop":{"x":1,"y":0}}}"#, #"{"area":{"width":3,"height":4}}"#,
+      #"{"width":1,"height":2,"fit":"cover-alike","crop":"attention"}"#,
+      #"{"width":1,"height":2,"fit":"cover-down"}"#, #"{"scale":0.5,"enlarge":true}"#,
+      #"{"min_width":1,"min_height":65535,"crop":{"x":0,"y":0}}"#, #"{"rotate":270}"#,
+      #"{"width":1,"padding":{"top":0,"right":1,"bottom":2,"left":10000}}"#,
     ],
   ]
 

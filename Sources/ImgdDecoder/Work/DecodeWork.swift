@@ -32,6 +32,8 @@ package enum DecodeWork {
 @safe struct Source {
   let picture: PictureMeasures
   let limits: DecodeLimits
+  /// EXIF's orientation with which it is shown.
+  private(set) var orientation: Int
   // Safe: lent for the duration of an order, as is everything made from it.
   private let bytes: UnsafeBufferPointer<UInt8>
 
@@ -43,6 +45,11 @@ package enum DecodeWork {
     }
     self.picture = picture
     self.limits = limits
+    switch format {
+    case .jpeg, .png, .webp, .tiff: orientation = picture.orientation
+    // The loaders of the other formats turn the picture themselves.
+    default: orientation = 1
+    }
     unsafe self.bytes = unsafe bytes
     // A drawing may call itself as large as it likes: what counts is the size at which it is drawn.
     if !format.isDrawn { try check(width: picture.width, height: picture.height, frames: 1) }
@@ -68,18 +75,28 @@ package enum DecodeWork {
     }
   }
 
-  /// Sets the orientation as the daemon states it, since not every loader finds it. The loaders of the other formats
-  /// turn the picture themselves.
-  func orient(_ opened: VipsPicture) {
-    switch format {
-    case .jpeg, .png, .webp, .tiff: opened.set("orientation", picture.orientation)
-    default: opened.set("orientation", 1)
-    }
+  /// Sets the orientation as the daemon states it, since not every loader finds it.
+  func orient(_ opened: VipsPicture) { opened.set("orientation", orientation) }
+
+  /// The same picture, turned clockwise by so many degrees when it is upright.
+  func turned(by degrees: Int) throws(DecodeFailure) -> Source {
+    guard degrees != 0 else { return self }
+    guard !format.isDrawn else { throw DecodeFailure(.unsupported, "a drawing cannot be turned") }
+    var turned = self
+    for _ in 0..<degrees / 90 { turned.orientation = Self.afterQuarterTurn[turned.orientation - 1] }
+    return turned
   }
+
+  /// The orientation that each has after a quarter turn, clockwise.
+  private static let afterQuarterTurn = [6, 7, 8, 5, 2, 3, 4, 1]
 
   /// Opens a picture that is not drawn with its loader; nothing but its header has been read yet.
   func open(allFrames: Bool = false) throws(DecodeFailure) -> VipsPicture {
-    guard let loader = format.loader else { return try unsafe Bitmap.decode(bytes.span, self) }
+    guard let loader = format.loader else {
+      let decoded = try unsafe Bitmap.decode(bytes.span, self)
+      orient(decoded)
+      return decoded
+    }
     guard let image = unsafe cvips_load(loader.name, bytes.baseAddress, bytes.count, allFrames ? 1 : 0) else {
       throw VipsError.takeFailure(.damaged)
     }

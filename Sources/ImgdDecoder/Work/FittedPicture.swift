@@ -6,6 +6,8 @@ import ImgdPicture
 struct FittedPicture {
   /// The size of a frame of the result, upright and padded.
   let size: Size
+  /// The size in its box, to which the padding is added.
+  private let inner: Size
   private let source: Source
   /// Nil for a drawing, which is drawn in the size that is made of it.
   private let opened: VipsPicture?
@@ -17,20 +19,28 @@ struct FittedPicture {
   /// For a picture that has to be enlarged to cover the box.
   private let cover: EnlargedCover?
 
-  init(_ source: Source, in wanted: Rendition.Box?, allFrames: Bool = false) throws(DecodeFailure) {
-    let opened = source.format.isDrawn ? nil : try source.open(allFrames: allFrames)
+  init(_ whole: Source, in wanted: Rendition.Box?, allFrames: Bool = false) throws(DecodeFailure) {
+    let source = try whole.turned(by: wanted?.rotation ?? 0)
+    var opened = source.format.isDrawn ? nil : try source.open(allFrames: allFrames)
     var box = wanted
     // No size of a drawing is larger than it.
     if opened == nil { box?.enlarges = true }
+    // It is read once to be looked at, and once more to be cut.
+    if wanted?.area?.crop == .attention { opened = try opened?.upright().computed() }
     let whole = opened?.uprightFrame ?? Size(width: source.picture.width, height: source.picture.height)
-    part = try box?.area.map { (area) throws(DecodeFailure) in try CutPart(area, of: whole) }
+    var part = try box?.area.map { (area) throws(DecodeFailure) in try CutPart(area, of: whole, as: opened) }
+    if let least = box?.resolve(for: part?.size ?? whole) {
+      part = CutPart(corner: least.corner.moved(by: part?.corner), size: least.size)
+    }
+    self.part = part
     let own = part?.size ?? whole
     self.source = source
     self.opened = opened
     self.box = box
     self.own = own
-    size = box.map { Size(of: own, in: $0) } ?? own
-    cover = box?.fit == .cover && opened != nil ? EnlargedCover(of: own, wanted: self.size) : nil
+    inner = box.map { Size(of: own, in: $0) } ?? own
+    size = inner.padded(by: box?.padding)
+    cover = box?.fit == .cover && opened != nil ? EnlargedCover(of: own, wanted: inner) : nil
     try source.check(width: self.size.width, height: self.size.height, frames: frames)
     // All other steps are at most as large as the picture itself, or as the result.
     if let between = cover?.enlarged {
@@ -48,6 +58,8 @@ struct FittedPicture {
   func make() throws(DecodeFailure) -> VipsPicture {
     guard var opened else { return try drawn() }
     guard let box else { return try opened.upright() }
+    // The library would turn the column of all frames.
+    if opened.frames > 1 { opened = try opened.upright() }
     if let part { opened = try opened.upright().cut(to: part.size, at: part.corner) }
     guard box.width != nil || box.height != nil else { return try opened.upright() }
     if let cover { return try enlarged(opened, cover, box) }
@@ -64,16 +76,23 @@ struct FittedPicture {
     let whole = DrawnPart(part ?? CutPart(corner: Corner(left: 0, top: 0), size: own))
     guard let box else { return try source.draw(whole, as: own) }
     guard box.fit == .cover else { return try source.draw(whole, as: Size(of: own, in: box.unpadded)) }
-    return try source.draw(try source.seen(of: whole, covering: size, box.crop), as: size)
+    return try source.draw(try source.seen(of: whole, covering: inner, box.crop), as: inner)
   }
 
   /// Fills what the picture leaves of its box. A format without alpha shows a colour everywhere, which is white unless
   /// one is named.
   func padded(_ picture: VipsPicture, withAlpha: Bool) throws(DecodeFailure) -> VipsPicture {
-    guard box?.fit == .pad, size != Size(width: picture.width, height: picture.frameHeight) else { return picture }
+    guard let box, box.fit == .pad || box.padding != nil,
+      size != Size(width: picture.width, height: picture.frameHeight)
+    else { return picture }
     let colour = background(withAlpha: withAlpha)
     let picture = withAlpha && colour.alpha < 255 && !picture.hasAlpha ? try picture.opaque() : picture
-    return try FrameColumn(picture).mapped { (frame) throws(DecodeFailure) in try frame.embedded(in: size, colour) }
+    return try FrameColumn(picture).mapped { (frame) throws(DecodeFailure) in
+      let corner = Corner(
+        left: (inner.width - frame.width) / 2 + (box.padding?.left ?? 0),
+        top: (inner.height - frame.height) / 2 + (box.padding?.top ?? 0))
+      return try frame.embedded(in: size, at: corner, colour)
+    }
   }
 
   /// The colour behind the picture.
@@ -85,7 +104,7 @@ struct FittedPicture {
   private func found(_ opened: VipsPicture, _ box: Rendition.Box) throws(DecodeFailure) -> VipsPicture {
     let crop = box.crop == .attention ? VIPS_INTERESTING_ATTENTION : VIPS_INTERESTING_CENTRE
     return try opened.fitted(
-      to: size, size: box.enlarges ? VIPS_SIZE_BOTH : VIPS_SIZE_DOWN, crop: crop, isLinear: box.isLinear)
+      to: inner, size: box.enlarges ? VIPS_SIZE_BOTH : VIPS_SIZE_DOWN, crop: crop, isLinear: box.isLinear)
   }
 
   /// The sizes are those of the picture itself: one that was opened smaller has rounded sides, which the library would go
@@ -112,7 +131,7 @@ struct FittedPicture {
     }
     let part = try whole.cut(to: cover.part, at: corners.part).fitted(
       to: cover.enlarged, size: VIPS_SIZE_FORCE, crop: VIPS_INTERESTING_NONE, isLinear: box.isLinear)
-    return try part.cut(to: size, at: corners.wanted)
+    return try part.cut(to: inner, at: corners.wanted)
   }
 }
 
@@ -149,12 +168,14 @@ extension VipsPicture {
     orientation >= 5 ? Size(width: frameHeight, height: width) : Size(width: width, height: frameHeight)
   }
 
-  /// The picture in the middle of a larger one.
-  fileprivate func embedded(in size: Size, _ colour: Rendition.Colour) throws(DecodeFailure) -> VipsPicture {
+  /// The picture at a place of a larger one.
+  fileprivate func embedded(in size: Size, at corner: Corner, _ colour: Rendition.Colour) throws(DecodeFailure)
+    -> VipsPicture
+  {
     try unsafe VipsPicture(
       cvips_embed(
-        image, CInt((size.width - width) / 2), CInt((size.height - height) / 2), CInt(size.width), CInt(size.height),
-        CInt(colour.red), CInt(colour.green), CInt(colour.blue), CInt(colour.alpha)))
+        image, CInt(corner.left), CInt(corner.top), CInt(size.width), CInt(size.height), CInt(colour.red),
+        CInt(colour.green), CInt(colour.blue), CInt(colour.alpha)))
   }
 
   fileprivate func fitted(to size: Size, size mode: VipsSize, crop: VipsInteresting, isLinear: Bool)
@@ -179,61 +200,5 @@ extension Source {
     }
     orient(opened)
     return opened
-  }
-}
-
-/// Width and height, at least one pixel each.
-struct Size: Equatable {
-  /// Stands for a side that is not limited; the library allows no more.
-  private static let unlimited = 10_000_000
-
-  let width: Int
-  let height: Int
-
-  init(width: Int, height: Int) {
-    self.width = max(1, width)
-    self.height = max(1, height)
-  }
-
-  /// The size to ask the library for, so that a picture of the size `own` comes out in the box.
-  init(fitting own: Size, into box: Rendition.Box) {
-    let width = box.width ?? Self.unlimited
-    let height = box.height ?? Self.unlimited
-    // Stretching would enlarge a side that is shorter than the box.
-    let isBound = box.fit != .contain && box.fit != .pad && !box.enlarges
-    self.init(width: isBound ? min(width, own.width) : width, height: isBound ? min(height, own.height) : height)
-  }
-
-  /// The size of what is made of a picture for a box.
-  init(of own: Size, in box: Rendition.Box) {
-    switch box.fit {
-    case .contain: self.init(inside: box, own)
-    case .cover, .fill: self.init(fitting: own, into: box)
-    case .pad: self.init(width: box.width ?? own.width, height: box.height ?? own.height)
-    }
-  }
-
-  /// The size of a picture that the box contains.
-  init(inside box: Rendition.Box, _ own: Size) {
-    let sides = [box.width.map { Double($0) / Double(own.width) }, box.height.map { Double($0) / Double(own.height) }]
-      .compactMap { $0 }
-    self = own.scaled(by: sides.min() ?? 1, enlarging: box.enlarges)
-  }
-
-  func covering(_ box: Rendition.Box) -> Size {
-    let across = Double(box.width ?? width) / Double(width)
-    let down = Double(box.height ?? height) / Double(height)
-    return scaled(by: max(across, down), enlarging: box.enlarges)
-  }
-
-  /// The factor by which the picture could shrink and still be large enough: the smaller one of its two sides.
-  func shrink(to box: Rendition.Box) -> Double {
-    let target = box.fit == .contain || box.fit == .pad ? Size(inside: box, self) : covering(box)
-    return min(Double(width) / Double(target.width), Double(height) / Double(target.height))
-  }
-
-  private func scaled(by factor: Double, enlarging: Bool) -> Size {
-    let factor = enlarging ? factor : min(1, factor)
-    return Size(width: Int((Double(width) * factor).rounded()), height: Int((Double(height) * factor).rounded()))
   }
 }

@@ -7,6 +7,10 @@ struct Corner: Equatable {
 }
 
 extension Corner {
+  func moved(by corner: Corner?) -> Corner {
+    Corner(left: left + (corner?.left ?? 0), top: top + (corner?.top ?? 0))
+  }
+
   /// Where a part begins that has a point, in fractions of the sides, as near to its middle as the whole allows.
   init(of part: Size, around point: (x: Double, y: Double), in whole: Size) {
     func start(_ point: Double, _ part: Int, _ whole: Int) -> Int {
@@ -23,8 +27,17 @@ struct CutPart: Equatable {
 
   init(corner: Corner, size: Size) { (self.corner, self.size) = (corner, size) }
 
-  /// What of an area is inside of a picture.
-  init(_ area: Rendition.Box.Area, of whole: Size) throws(DecodeFailure) {
+  /// What of an area is inside of a picture, in which the eye may decide; in a drawing, the middle.
+  init(_ area: Rendition.Box.Area, of whole: Size, as opened: VipsPicture?) throws(DecodeFailure) {
+    if let crop = area.crop {
+      size = Size(width: min(area.width, whole.width), height: min(area.height, whole.height))
+      if crop == .attention, let opened {
+        corner = try opened.attentive(size)
+      } else {
+        corner = Corner(of: size, around: crop.point, in: whole)
+      }
+      return
+    }
     func span(_ start: Int, _ length: Int, _ side: Int) -> Range<Int> {
       guard area.isRelative else { return min(start, side)..<min(start + length, side) }
       let place = { (millionths: Int) in min(side, Int((Double(millionths) / 1e6 * Double(side)).rounded())) }

@@ -66,7 +66,7 @@ extension VipsPicture {
   func upright() throws(DecodeFailure) -> VipsPicture {
     guard orientation > 1 else { return self }
     // Turning reads the rows in an order other than that of decoding.
-    return try computed().turned()
+    return try FrameColumn(try computed()).mapped { (frame) throws(DecodeFailure) in try frame.turned() }
   }
 
   /// Computes the pixels into `room`, which has exactly their size.

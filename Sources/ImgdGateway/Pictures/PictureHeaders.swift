@@ -10,6 +10,7 @@ struct PictureHeaders {
   let own: HTTPResponse.Fields
   /// How long the target stays valid at most, in seconds.
   var mostFresh: Int?
+  var disposition = Disposition()
   /// The seconds since the daemon gave the picture.
   var held = 0
 
@@ -22,7 +23,8 @@ struct PictureHeaders {
     [
       ("Content-Type", facts.type), ("Accept-Ranges", "bytes"), ("X-Content-Type-Options", "nosniff"),
       // Protects people who open the picture on its own.
-      ("Content-Security-Policy", "default-src 'none'; sandbox"), ("Content-Disposition", "inline"),
+      ("Content-Security-Policy", "default-src 'none'; sandbox"),
+      ("Content-Disposition", disposition.text(for: facts.type)),
     ] + known
   }
 
@@ -57,6 +59,33 @@ struct PictureHeaders {
   ) -> HTTPResponse {
     guard let file = consume file else { preconditionFailure("an answer takes the picture once") }
     return HTTPResponse(status: status, fields: fields, body: .file(range), of: file)
+  }
+}
+
+extension Disposition {
+  /// The field's value (RFC 6266): a name beyond ASCII once more as those read it who know no other.
+  func text(for type: String) -> String {
+    let kind = isAttachment ? "attachment" : "inline"
+    guard var name = filename else { return kind }
+    let ending = "." + (type == "image/jpeg" ? "jpg" : String(type.dropFirst("image/".count)))
+    if !name.lowercased().hasSuffix(ending) { name += ending }
+    let plain = name.unicodeScalars.map { $0.isASCII && $0 != "\"" && $0 != "%" ? Character($0) : "_" }
+    guard name.unicodeScalars.contains(where: { !$0.isASCII || $0 == "\"" || $0 == "%" }) else {
+      return "\(kind); filename=\"\(name)\""
+    }
+    var escaped: [UInt8] = []
+    for byte in name.utf8 {
+      if Self.isUnescaped(byte) { escaped.append(byte) } else { PercentEncoding.append(byte, to: &escaped) }
+    }
+    return "\(kind); filename=\"\(String(plain))\"; filename*=UTF-8''\(String(decoding: escaped, as: UTF8.self))"
+  }
+
+  private static func isUnescaped(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), 48...57: true
+    case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"): true
+    default: false
+    }
   }
 }
 

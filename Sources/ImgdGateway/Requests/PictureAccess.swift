@@ -1,5 +1,3 @@
-internal import CCrypto
-package import ImgdProgram
 internal import ImgdSystem
 internal import ImgdText
 package import ImgdWire
@@ -36,6 +34,7 @@ package struct PictureAccess {
     }
     var request = try form(of: parsed).request(for: parsed.source.text)
     request.expires = parsed.expires
+    request.disposition = parsed.disposition
     return request
   }
 
@@ -58,14 +57,30 @@ package struct PictureAccess {
   }
 
   private func form(of parsed: ParsedRequest) throws(GatewayError) -> WantedForm {
-    if onlyPresets, parsed.form != WantedForm() { throw presetsAlone("the target names a form of its own") }
-    guard let name = parsed.presetName else {
-      if onlyPresets { throw presetsAlone("the target names no preset") }
-      return parsed.form
+    var form = WantedForm()
+    var named = 0
+    for layer in parsed.layers {
+      switch layer {
+      case .own(let own):
+        if onlyPresets, !own.isEmpty { throw presetsAlone("the target names a form of its own") }
+        if own.isLenient, !form.isLenient { form = presets[Self.usual]?.form ?? form }
+        form = own.completed(by: form)
+      case .preset(let name):
+        guard let preset = presets[name] else { throw unknown(name) }
+        named += 1
+        // Several might be combined to forms that nobody has thought of.
+        if onlyPresets, named > 1 { throw presetsAlone("the target names more than one preset") }
+        let isLenient = form.isLenient
+        form = preset.form.completed(by: form)
+        form.isLenient = isLenient
+      }
     }
-    guard let preset = presets[name] else { throw unknown(name) }
-    return parsed.form.completed(by: preset.form)
+    if onlyPresets, named == 0 { throw presetsAlone("the target names no preset") }
+    return form
   }
+
+  /// The preset that every path begins with.
+  private static let usual = "default"
 
   private func presetsAlone(_ problem: String) -> GatewayError {
     GatewayError(
@@ -88,6 +103,7 @@ package struct PictureRequest: Equatable, Sendable {
   package var negotiatesFormat = false
   /// The end of the target, in seconds since 1970: no cache may answer it later.
   package var expires: Int?
+  package var disposition = Disposition()
 
   /// The request to the daemon.
   func fetch(as formats: [OutputFormat], timeout: Duration) -> FetchRequest {
@@ -130,77 +146,5 @@ package struct HostList: Sendable {
       rest = parent
     }
     return false
-  }
-}
-
-/// The keys any of which may sign a target, with HMAC-SHA256.
-package struct SigningKeys: Sendable {
-  package static let none = SigningKeys(keys: [])
-
-  private static let shortest = 16
-  private static let most = 8
-
-  private let keys: [[UInt8]]
-
-  private init(keys: [[UInt8]]) { self.keys = keys }
-
-  /// Reads one key per line; blank lines and those that begin with `#` are skipped.
-  package init(lines: [UInt8]) throws(SecretFileProblem) {
-    // Blanks around a key are not seen in an editor.
-    keys = lines.split(separator: UInt8(ascii: "\n")).map { Array($0.trimmed(of: " \t\r")) }.filter {
-      !$0.isEmpty && $0.first != UInt8(ascii: "#")
-    }
-    if let short = keys.firstIndex(where: { $0.count < Self.shortest }) {
-      throw SecretFileProblem(
-        "key \(short + 1) of HTTP-Gateway.KeyFile= has \(keys[short].count) bytes, and needs at least"
-          + " \(Self.shortest): openssl rand -hex 32 makes one")
-    }
-    guard 1...Self.most ~= keys.count else {
-      throw SecretFileProblem(
-        "HTTP-Gateway.KeyFile= has \(keys.count) keys, where 1 to \(Self.most) are allowed, one on each line")
-    }
-  }
-
-  /// The keys of the file that `KeyFile=` names.
-  package static func read(path: String) throws(SecretFileProblem) -> SigningKeys {
-    try SigningKeys(lines: SecretFile(path, for: "HTTP-Gateway.KeyFile").bytes)
-  }
-
-  package var isEmpty: Bool { keys.isEmpty }
-
-  /// The signature by the first key, in base64url without padding.
-  package func sign(_ text: String) -> String {
-    guard let key = keys.first else { preconditionFailure("without a key nothing is signed") }
-    return String(decoding: Self.signature(of: Array(text.utf8), by: key), as: UTF8.self)
-  }
-
-  /// Whether one of the keys has made the signature. Its padding may be there or not.
-  package func verifies(_ signature: String, of text: String) -> Bool {
-    var given = Array(signature.utf8)
-    if given.last == UInt8(ascii: "=") { given.removeLast() }
-    let text = Array(text.utf8)
-    // Every key is tried, so that the time does not reveal which one it was.
-    return keys.reduce(false) { Self.equal(given, Self.signature(of: text, by: $1)) || $0 }
-  }
-
-  private static func signature(of text: [UInt8], by key: [UInt8]) -> [UInt8] {
-    var digest = [UInt8](repeating: 0, count: Int(SHA256_DIGEST_LENGTH))
-    // The digest has the size that SHA-256 writes.
-    unsafe HMAC(EVP_sha256(), key, CInt(key.count), text, text.count, &digest, nil)
-    var letters: [UInt8] = []
-    letters.append(base64: digest.span)
-    return letters.prefix { $0 != UInt8(ascii: "=") }.map { letter in
-      switch letter {
-      case UInt8(ascii: "+"): UInt8(ascii: "-")
-      case UInt8(ascii: "/"): UInt8(ascii: "_")
-      default: letter
-      }
-    }
-  }
-
-  private static func equal(_ left: [UInt8], _ right: [UInt8]) -> Bool {
-    guard left.count == right.count else { return false }
-    // Both have the same length; the time does not tell where they differ.
-    return unsafe CRYPTO_memcmp(left, right, left.count) == 0
   }
 }

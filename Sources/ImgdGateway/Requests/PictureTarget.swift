@@ -12,9 +12,9 @@ package enum PictureTarget {
 /// A target that was understood, before anything is decided about it.
 package struct ParsedRequest: Equatable, Sendable {
   package let source: SourceURL
-  /// The values that the target itself has, without those of its preset.
-  package let form: WantedForm
-  package let presetName: String?
+  /// What is said about the form, of which the last counts.
+  let layers: [FormLayer]
+  package let disposition: Disposition
   /// Nil without a signature, and for a word that stands for none.
   package let signature: String?
   /// The part of the raw target that a signature is made of.
@@ -24,12 +24,35 @@ package struct ParsedRequest: Equatable, Sendable {
 
   init(_ given: GivenParameters, _ source: SourceURL, signature: String?, signedText: Substring) {
     self.source = source
-    form = given.form
-    presetName = given.presetName
+    layers = [given.presetName.map { .preset($0) }, .own(given.form)].compactMap { $0 }
+    disposition = given.disposition
     expires = given.expires
     self.signature = signature
     self.signedText = String(signedText)
   }
+
+  init(_ options: PathOptions, _ source: SourceURL, signature: String?, signedText: Substring) {
+    self.source = source
+    layers = options.layers
+    disposition = options.disposition
+    expires = options.expires
+    self.signature = signature
+    self.signedText = String(signedText)
+  }
+}
+
+/// Values of a form: those of a preset, or the target's own.
+enum FormLayer: Equatable, Sendable {
+  case preset(String)
+  case own(WantedForm)
+}
+
+/// What a browser is told to do with a picture that is opened on its own.
+package struct Disposition: Hashable, Sendable {
+  /// The name under which it is saved; nil for that of the target.
+  var filename: String?
+  /// Whether it is saved, and not shown.
+  var isAttachment = false
 }
 
 /// Reads `/fetch?url=…&width=…`.
@@ -93,7 +116,8 @@ struct QueryForm {
 
 /// The names of the values that a target may have.
 enum PictureParameter: String, CaseIterable {
-  case url, width, height, fit, crop, area, background, enlarge, format, quality, dpr, preset, expires, signature
+  case url, width, height, fit, crop, area, background, enlarge, format, quality, dpr, preset, filename, attachment
+  case expires, signature
 }
 
 /// The values of one target, each read when it is found.
@@ -101,6 +125,7 @@ struct GivenParameters {
   var form = WantedForm()
   var source: SourceURL?
   private(set) var presetName: String?
+  private(set) var disposition = Disposition()
   private(set) var expires: Int?
   private(set) var signature: String?
   private var names: Set<PictureParameter> = []
@@ -123,6 +148,8 @@ struct GivenParameters {
     case .quality: form.quality = try value.integer(WireLimits.quality, "a whole number from 1 to 100")
     case .dpr: form.density = try value.density()
     case .preset: presetName = try value.something("the name of a preset")
+    case .filename: disposition.filename = try value.filename()
+    case .attachment: disposition.isAttachment = try value.flag()
     case .expires: expires = try value.integer(0...Int.max, "seconds since 1970")
     case .signature: signature = try value.something("a signature in base64url")
     }
@@ -135,8 +162,6 @@ struct ParameterValue {
   /// The parameter or option of the error.
   let field: String
   let text: String
-  /// What the target says for it in words of its own, and what it takes in these; nil for the words of a query.
-  var original: (text: String, wanted: String)?
 
   func integer(_ range: ClosedRange<Int>, _ kind: String) throws(GatewayError) -> Int {
     guard !text.isEmpty, text.utf8.allSatisfy({ 48...57 ~= $0 }), let number = Int(text), range.contains(number) else {
@@ -160,16 +185,32 @@ struct ParameterValue {
 
   /// A decimal number from 1 to 8.
   func density() throws(GatewayError) -> Double {
-    // Browsers write up to 17 digits.
-    guard text.utf8.count <= 24, text.utf8.allSatisfy({ 48...57 ~= $0 || $0 == 46 }), let number = Double(text),
-      1...8 ~= number
-    else { throw wrong("a number from 1 to 8, such as 1.5") }
+    let wanted = "a number from 1 to 8, such as 1.5"
+    let density = try decimal(wanted)
+    guard 1...8 ~= density else { throw wrong(wanted) }
+    return density
+  }
+
+  /// A decimal number that is not negative. Browsers write up to 17 digits.
+  func decimal(_ kind: String) throws(GatewayError) -> Double {
+    guard text.utf8.count <= 24, text.utf8.allSatisfy({ 48...57 ~= $0 || $0 == 46 }), let number = Double(text) else {
+      throw wrong(kind)
+    }
     return number
+  }
+
+  /// The name of a file, without folders.
+  func filename() throws(GatewayError) -> String {
+    let isName = text.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7f && $0 != "/" && $0 != "\\" }
+    guard isName, 1...255 ~= text.utf8.count else {
+      throw wrong("the name of a file, of up to 255 bytes without slashes and control characters")
+    }
+    return text
   }
 
   func crop() throws(GatewayError) -> PictureForm.Crop {
     if let crop = PictureForm.Crop(text) { return crop }
-    guard original == nil, nearestName(to: text, among: PictureForm.Crop.words) != nil else {
+    guard nearestName(to: text, among: PictureForm.Crop.words) != nil else {
       throw wrong(PictureForm.Crop.wanted)
     }
     throw wrong(among: PictureForm.Crop.words)
@@ -179,7 +220,7 @@ struct ParameterValue {
     do throws(NumberProblem) { return try PictureForm.Area(text) } catch {
       throw error.name.isEmpty
         ? wrong(error.wanted)
-        : refusal("\"\(name)\" was \"\(Excerpt.of(original?.text ?? text))\"; its \(error.name) takes \(error.wanted)")
+        : refusal("\"\(name)\" was \"\(Excerpt.of(text))\"; its \(error.name) takes \(error.wanted)")
     }
   }
 
@@ -209,8 +250,7 @@ struct ParameterValue {
 
   /// A complaint with the values that would be right.
   func wrong(_ wanted: String) -> GatewayError {
-    let (text, wanted) = original ?? (text, wanted)
-    return text.isEmpty
+    text.isEmpty
       ? refusal("\"\(name)\" is empty; it takes \(wanted)")
       : refusal("\"\(name)\" was \"\(Excerpt.of(text))\"; it takes \(wanted)")
   }

@@ -15,25 +15,49 @@ package struct WantedForm: Equatable, Sendable {
   /// Pixels of the screen for each pixel of the picture's size: both sides are multiplied by it.
   package var density: Double?
 
-  /// The form, completed by the preset where the target says nothing.
-  func completed(by preset: WantedForm) -> WantedForm {
+  // What only a path says.
+
+  /// Whether a side that is left open, also by 0, keeps the picture's shape whatever the fit.
+  var isLenient = false
+  var minWidth: Int?
+  var minHeight: Int?
+  var zoom: Double?
+  var rotate: Int?
+  var cut: PathCrop?
+  /// Whether a picture that is contained is extended to its size.
+  var extends: Bool?
+  var padding: PictureForm.Padding?
+  var formatQualities: [WantedFormat: Int] = [:]
+
+  /// Whether nothing is said.
+  var isEmpty: Bool { self == WantedForm(isLenient: isLenient) }
+
+  /// The form, completed by an earlier one where it says nothing.
+  func completed(by earlier: WantedForm) -> WantedForm {
     var form = self
-    form.width = width ?? preset.width
-    form.height = height ?? preset.height
-    form.fit = fit ?? preset.fit
-    form.crop = crop ?? preset.crop
-    form.area = area ?? preset.area
-    form.background = background ?? preset.background
-    form.format = format ?? preset.format
-    form.quality = quality ?? preset.quality
+    form.complete(
+      \.width, \.height, \.fit, \.crop, \.area, \.background, \.enlarge, \.format, \.quality, \.density, \.minWidth,
+      \.minHeight, \.zoom, \.rotate, \.cut, \.extends, \.padding, by: earlier)
+    form.formatQualities.merge(earlier.formatQualities) { own, _ in own }
     return form
+  }
+
+  private mutating func complete<each Value>(
+    _ places: repeat WritableKeyPath<WantedForm, (each Value)?>, by earlier: WantedForm
+  ) {
+    repeat complete(each places, by: earlier)
+  }
+
+  private mutating func complete<Value>(_ place: WritableKeyPath<WantedForm, Value?>, by earlier: WantedForm) {
+    if self[keyPath: place] == nil { self[keyPath: place] = earlier[keyPath: place] }
   }
 
   /// The request for the picture of a URL, with every value that has no effect left out.
   func request(for url: String) throws(GatewayError) -> PictureRequest {
     var request = PictureRequest(url: url)
-    request.form.box = try box()
-    request.form.quality = quality
+    request.form.box = try isLenient ? lenientBox() : box()
+    let quality = format.flatMap { formatQualities[$0] }.flatMap { $0 == 0 ? nil : $0 } ?? quality
+    request.form.quality = quality == 0 ? nil : quality
     switch format {
     case .named(let format): request.form.formats = [format]
     case .auto: request.negotiatesFormat = true
@@ -46,12 +70,49 @@ package struct WantedForm: Equatable, Sendable {
     let fit = fit ?? .contain
     let box = PictureForm.Box(
       width: try side(width, "width"), height: try side(height, "height"), fit: fit,
-      crop: fit == .cover ? crop ?? .centre : .centre, enlarge: enlarge ?? false, area: area, background: background)
+      crop: [.cover, .coverAlike, .coverDown].contains(fit) ? crop ?? .centre : .centre, enlarge: enlarge ?? false,
+      area: area, background: background)
     switch box.problem(crop: nil) {
     case .noSide: return nil
-    case .some: throw .badRequest("\"fit\" is \"\(fit.rawValue)\", which takes both a width and a height", field: "fit")
+    case .needlessScale, .needlessCrop: preconditionFailure("neither is given here")
+    case .openSide:
+      throw .badRequest("\"fit\" is \"\(fit.rawValue)\", which takes both a width and a height", field: "fit")
     case nil: return box
     }
+  }
+
+  /// The box of a path: its fit goes by what is known of both sides.
+  private func lenientBox() throws(GatewayError) -> PictureForm.Box? {
+    var form = self
+    (form.width, form.height) = (width == 0 ? nil : width, height == 0 ? nil : height)
+    form.density = (density ?? 1) * (zoom ?? 1)
+    form.area = try cut?.area(around: crop ?? .centre)
+    var extras = PictureForm.Box(width: nil, height: nil)
+    if form.width == nil || form.height == nil {
+      form.fit = nil
+    } else if extends == true, fit ?? .contain == .contain {
+      form.fit = .pad
+    } else if fit == .cover, let density = form.density, density > 1, enlarge != true {
+      // In its full shape, as large as the picture allows.
+      form.fit = .coverDown
+    }
+    let isOpen = form.width == nil && form.height == nil
+    if isOpen, let factor = form.density, factor < 1 || factor > 1 && enlarge == true {
+      extras.scale = Fraction(min(factor, 8))
+    }
+    (extras.minWidth, extras.minHeight) = (try least(minWidth, "min-width"), try least(minHeight, "min-height"))
+    extras.padding = try padding?.times(density ?? 1)
+    extras.rotate = rotate ?? 0
+    extras.enlarge = enlarge ?? false
+    guard var box = try form.box() ?? (extras.problem(crop: nil) == nil ? extras : nil) else { return nil }
+    (box.minWidth, box.minHeight, box.scale) = (extras.minWidth, extras.minHeight, extras.scale)
+    (box.padding, box.rotate) = (extras.padding, extras.rotate)
+    if box.minWidth != nil || box.minHeight != nil { box.crop = crop ?? .centre }
+    return box
+  }
+
+  private func least(_ length: Int?, _ name: String) throws(GatewayError) -> Int? {
+    length == 0 ? nil : try side(length, name)
   }
 
   private func side(_ length: Int?, _ name: String) throws(GatewayError) -> Int? {
@@ -61,7 +122,18 @@ package struct WantedForm: Equatable, Sendable {
       throw .badRequest(
         "\"\(name)\" times \"dpr\" is \(Int(product)); it takes at most \(WireLimits.side.upperBound)", field: "dpr")
     }
-    return Int(product)
+    return max(1, Int(product))
+  }
+}
+
+extension PictureForm.Padding {
+  fileprivate func times(_ density: Double) throws(GatewayError) -> Self? {
+    let lengths = sides.map { Int((Double($0) * density).rounded(.toNearestOrEven)) }
+    guard lengths.contains(where: { $0 > 0 }) else { return nil }
+    guard lengths.allSatisfy(Self.range.contains) else {
+      throw .badRequest("\"padding\" times \"dpr\" takes at most \(Self.range.upperBound)", field: "padding")
+    }
+    return Self(top: lengths[0], right: lengths[1], bottom: lengths[2], left: lengths[3])
   }
 }
 

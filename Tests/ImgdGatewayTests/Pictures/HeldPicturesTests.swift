@@ -87,6 +87,14 @@ struct HeldPicturesTests {
     #expect(asked == 3)
   }
 
+  @Test func `a held picture keeps the name of its target`() {
+    for name in ["a", "b", "a"] {
+      let answer = stage.ask { $0.disposition.filename = name }
+      #expect(answer["Content-Disposition"]?.hasPrefix("inline; filename=\"\(name).") == true)
+    }
+    #expect(asked == 2)
+  }
+
   @Test(arguments: [
     ("", #","keep":false"#), (#","stale":true"#, ""),
   ])

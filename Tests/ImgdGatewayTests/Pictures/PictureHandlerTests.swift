@@ -13,6 +13,19 @@ struct PictureHandlerTests {
 
   private var fetches: [JSONValue] { stage.daemon.requests("fetch").map(\.line) }
 
+  @Test(arguments: [
+    (Disposition(isAttachment: true), "attachment"),
+    (Disposition(filename: "cat"), #"inline; filename="cat.jpg""#),
+    (Disposition(filename: "cat.JPG", isAttachment: true), #"attachment; filename="cat.JPG""#),
+    (
+      Disposition(filename: #"é"; x%"#),
+      #"inline; filename="__; x_.jpg"; filename*=UTF-8''%C3%A9%22%3B%20x%25.jpg"#
+    ),
+  ])
+  func `a file has the name that the target gives it`(disposition: Disposition, text: String) {
+    #expect(disposition.text(for: "image/jpeg") == text)
+  }
+
   @Test func `the daemon is asked for what the request wants, and for nothing else`() {
     _ = stage.ask { $0 = PictureRequest(url: "http://h/a?b=\"c\"") }
     _ = stage.ask {

@@ -19,7 +19,9 @@ struct MutatedTargetTests {
     "/resize:force:3:2:t/plain/https%3A%2F%2Fa.example%2Fcaf%C3%A9",
     "/q:80/f:avif/plain/http://a.example",
     "/pr:thumb/exp:1700000000/cb:a:b/plain/https://a.example/",
-    "/dpr:2/s:10:20/plain/https://a.example/",
+    "/dpr:2/s:10:20/plain/https://a.example/", "/_/w:3/aHR0cDovL2EuZXhhbXBsZS9j/YXQuanBn.webp",
+    "/c:0.5:30:nowe:10:20/g:fp:0.4:0.3/pd:1:2:3:4/rot:90/mw:9/z:1.5/fq:webp:60/plain/http://a.example/",
+    "/fn:Y2Fm:1/att:1/bg:1:2:3/pr:thumb:thumb/plain/http://a.example/",
     "/resizing_type:fill/width:10/height:20/enlarge:1/plain/https://a.example:8080/a/b/../c",
     "/fetch?format=jpg&url=HTTPS%3A%2F%2FA.EXAMPLE.%2F%22%3C%3E%5C%5E%60%7B%7C%7D",
   ]
@@ -89,7 +91,8 @@ struct MutatedTargetTests {
     let long = String(repeating: piece, count: (32 << 10) / piece.utf8.count)
     for start in [
       "", "/fetch?", "/fetch?url=", "/fetch?url=http://", "/fetch?signature=", "/fetch?width=",
-      "/_/", "/cb:", "/rs:", "/pr:", "/plain/", "/plain/http://", "/plain/http://a.example/",
+      "/_/", "/cb:", "/rs:", "/pr:", "/fq:", "/_/aHR0c", "/g:", "/fn:", "/plain/", "/plain/http://",
+      "/plain/http://a.example/",
     ] {
       try check(start + long)
     }

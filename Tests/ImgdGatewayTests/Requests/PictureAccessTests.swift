@@ -105,6 +105,9 @@ struct PictureAccessTests {
   @Test func `with presets alone a known preset is taken`() throws {
     let access = access(["*"], onlyPresets: true)
     #expect(try code(access, Self.target + "&preset=thumb&expires=2000") == nil)
+    #expect(try code(access, "/pr:thumb:thumb/plain/https://pictures.example") == "not_allowed")
+    #expect(try code(access, "/pr:thumb/pr:thumb/plain/https://pictures.example") == "not_allowed")
+    #expect(try code(access, "/pr:thumb/w:0/plain/https://pictures.example") == "not_allowed")
     #expect(try code(access, "/pr:thumb/cb:1/plain/https://pictures.example") == nil)
     #expect(try code(access, Self.target + "&preset=other") == "bad_request")
     #expect(try code(access, "/pr:thumb/plain/https://pictures.example@png") == "not_allowed")

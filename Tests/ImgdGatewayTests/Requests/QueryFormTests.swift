@@ -76,7 +76,7 @@ struct QueryFormTests {
     ("&width=1&width=1", "width", "given twice"),
     ("&height=1e3", "height", #""1e3""#),
     ("&fit=covr", "fit", #"did you mean "cover"?"#),
-    ("&fit=sideways", "fit", "contain, cover, fill or pad"),
+    ("&fit=sideways", "fit", "contain, cover, fill, pad, cover-alike or cover-down"),
     ("&fit=cover", "fit", "both a width and a height"),
     ("&fit=fill&width=3", "fit", "both a width and a height"),
     ("&crop=center", "crop", #"did you mean "centre"?"#), ("&crop=top", "crop", "attention"),

@@ -44,6 +44,31 @@ struct SigningKeysTests {
     #expect(try !self.keys(Self.second).verifies(right, of: Self.query))
   }
 
+  /// As `openssl dgst -sha256 -mac HMAC -macopt hexkey:` has them, of the salt "hello" and the path.
+  @Test(arguments: [
+    ("", "meYQcK_coUKMGgDgAD74hPUk9SmZBfh7E6hUQFUsGCg"), (":32", "meYQcK_coUKMGgDgAD74hPUk9SmZBfh7E6hUQFUsGCg"),
+    (":8", "meYQcK_coUI"),
+  ])
+  func `keys of imgproxy have a salt and perhaps short signatures`(ending: String, signature: String) throws {
+    let keys = try keys("imgproxy:30313233343536373839616263646566:68656C6C6F" + ending)
+    #expect(keys.sign(Self.path) == signature && keys.verifies(signature, of: Self.path))
+    #expect(!keys.verifies(String(signature.dropLast()), of: Self.path) && !keys.verifies("", of: Self.path))
+    #expect(
+      !keys.verifies(
+        signature == "meYQcK_coUI" ? "meYQcK_coUKMGgDgAD74hPUk9SmZBfh7E6hUQFUsGCg" : "meYQcK_coUI", of: Self.path))
+  }
+
+  @Test(arguments: [
+    "imgproxy:", "imgproxy:30313233343536373839616263646566", "imgproxy:30313233343536373839616263646566:",
+    "imgproxy:3031323334353637383961626364656g:68", "imgproxy:30313233343536373839616263646566:686",
+    "imgproxy:30313233343536373839616263646566:68:7", "imgproxy:30313233343536373839616263646566:68:33",
+    "imgproxy:30313233343536373839616263646566:68:8:8", "imgproxy:30:68",
+  ])
+  func `a line of imgproxy that cannot be read is refused without its key`(line: String) {
+    let problem = #expect(throws: SecretFileProblem.self) { try keys(Self.first + "\n" + line) }
+    #expect(problem?.message.contains("key 2") == true && problem?.message.contains("3031") == false)
+  }
+
   @Test(arguments: [
     ("", "0 keys"), ("# \(first)\n", "0 keys"), ("short", "key 1"),
     (first + "\n123456789012345", "15 bytes"),

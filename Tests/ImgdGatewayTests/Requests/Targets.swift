@@ -28,7 +28,7 @@ func cat(_ change: (inout PictureRequest) -> Void = { _ in }) -> PictureRequest 
 
 /// The parts of the form by themselves, for tables of targets.
 extension PictureRequest {
-  private var box: PictureForm.Box {
+  var box: PictureForm.Box {
     get { form.box ?? PictureForm.Box(width: nil, height: nil) }
     set { form.box = newValue }
   }

@@ -24,7 +24,7 @@ struct WebPageTests {
 
   @Test func `its targets are taken`() throws {
     let targets = lines.filter { $0.hasPrefix("/") }.map(String.init)
-    #expect(targets.count == 8)
+    #expect(targets.count == 9)
     let presets = [try Preset(parsing: "icon:32x32")]
     let keys = try SigningKeys(lines: Array("0123456789abcdef0123456789abcdef".utf8))
     let hosts = PictureAccess(

@@ -17,7 +17,7 @@ Size = Union[int, Tuple[Optional[int], Optional[int]], Mapping[str, Any]]
 Cache = Literal[
     "default", "reload", "no-cache", "force-cache", "only-if-cached", "peek", "no-store"
 ]
-Fit = Literal["contain", "cover", "fill", "pad"]
+Fit = Literal["contain", "cover", "fill", "pad", "cover-alike", "cover-down"]
 #: What `cover` keeps: a word, or `(x, y)`, a point in fractions of the sides that comes near to the middle.
 Crop = Union[Literal["centre", "attention"], Tuple[float, float]]
 #: `(x, y, width, height)` of the upright picture: pixels, or fractions if one of them is a float.

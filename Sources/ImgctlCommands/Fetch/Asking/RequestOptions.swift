@@ -9,7 +9,7 @@ struct RequestOptions {
     VerbOption("resize", nil, .text("WxH"), help: "another size, such as 256x256, 256x or x256"),
     VerbOption(
       "fit", nil, .choice("FIT", PictureForm.Fit.allCases.map { $0.rawValue }),
-      help: "how the picture fits into that size: contain, cover, fill or pad"),
+      help: "how the picture fits into that size: contain, cover, fill, pad, cover-alike or cover-down"),
     VerbOption(
       "crop", nil, .text("PART", .choice(PictureForm.Crop.words)),
       help: "the part that --fit cover keeps: " + PictureForm.Crop.wanted),
@@ -130,7 +130,8 @@ struct RequestOptions {
     case .needlessCrop: throw UsageProblem("--crop needs --fit cover")
     case .openSide: throw UsageProblem("--fit \(box.fit.rawValue) needs both sides in --resize, such as 256x256")
     case .noSide: return nil
-    case nil: return box
+    // No option of imgctl sets a scale.
+    case .needlessScale, nil: return box
     }
   }
 

@@ -173,31 +173,32 @@ extension Rendition.Box {
       case .cover: .cover
       case .fill: .fill
       case .pad: .pad
-      }
-    let crop: Crop =
-      switch box.crop {
-      case .centre: .centre
-      case .attention: .attention
-      case .point(let x, let y): .point(x: x.millionths, y: y.millionths)
+      case .coverAlike: .coverAlike
+      case .coverDown: .coverDown
       }
     self.init(
-      width: box.width, height: box.height, fit: fit, crop: crop, enlarges: box.enlarge, isLinear: box.linear,
+      width: box.width, height: box.height, fit: fit, crop: Crop(box.crop), enlarges: box.enlarge, isLinear: box.linear,
       area: box.area.map { Area($0) },
       background: box.background.map {
         Rendition.Colour(red: $0.red, green: $0.green, blue: $0.blue, alpha: $0.alpha)
       })
+    (minWidth, minHeight, scale, rotation) = (box.minWidth, box.minHeight, box.scale?.millionths, box.rotate)
+    padding = box.padding.map { Padding(top: $0.top, right: $0.right, bottom: $0.bottom, left: $0.left) }
   }
 
   /// Whether an upright picture of this size stays as it is.
   fileprivate func keeps(width ownWidth: Int, height ownHeight: Int) -> Bool {
     let (width, height) = (width ?? .max, height ?? .max)
-    guard area == nil else { return false }
+    guard area == nil, isPlain else { return false }
     if ownWidth == width && ownHeight == height { return true }
-    guard fit != .pad, ownWidth <= width, ownHeight <= height else { return false }
+    guard fit != .pad, fit != .coverDown, ownWidth <= width, ownHeight <= height else { return false }
     guard enlarges else { return true }
     // It is as large as it can be inside the box.
     return fit == .contain && (ownWidth == width || ownHeight == height)
   }
+
+  /// Whether nothing is done but to fit it: it is not turned, has no padding, and no size depends on its own.
+  var isPlain: Bool { minWidth == nil && minHeight == nil && scale == nil && padding == nil && rotation == 0 }
 }
 
 extension Rendition {
@@ -243,11 +244,26 @@ extension Rendition.Box {
   fileprivate var form: String {
     let sides = [width, height].map { $0.map(String.init) ?? "any" }.joined(separator: "x")
     return "\(sides) \(fit) \(crop.form) \(enlarges ? "up" : "down") \(isLinear ? "linear" : "plain")"
-      + (area.map { " of \($0.form)" } ?? "") + (background.map { " on \($0.form)" } ?? "")
+      + (area.map { " of \($0.form)" } ?? "") + (background.map { " on \($0.form)" } ?? "") + rest
+  }
+
+  /// What most forms do not have.
+  private var rest: String {
+    guard !isPlain else { return "" }
+    let sides = padding.map { "\($0.top),\($0.right),\($0.bottom),\($0.left)" } ?? "none"
+    return " least \(minWidth ?? 0)x\(minHeight ?? 0) times \(scale ?? 0) padding \(sides) turned \(rotation)"
   }
 }
 
 extension Rendition.Box.Crop {
+  fileprivate init(_ crop: PictureForm.Crop) {
+    switch crop {
+    case .centre: self = .centre
+    case .attention: self = .attention
+    case .point(let x, let y): self = .point(x: x.millionths, y: y.millionths)
+    }
+  }
+
   fileprivate var form: String {
     switch self {
     case .centre: "centre"
@@ -265,10 +281,14 @@ extension Rendition.Box.Area {
     case .fractions(let x, let y, let width, let height):
       self.init(
         x: x.millionths, y: y.millionths, width: width.millionths, height: height.millionths, isRelative: true)
+    case .around(let crop, let width, let height): self.init(around: .init(crop), width: width, height: height)
     }
   }
 
-  fileprivate var form: String { "\(x),\(y),\(width),\(height) \(isRelative ? "parts" : "pixels")" }
+  fileprivate var form: String {
+    guard let crop else { return "\(x),\(y),\(width),\(height) \(isRelative ? "parts" : "pixels")" }
+    return "\(width),\(height) around \(crop.form)"
+  }
 }
 
 extension Rendition.Colour { fileprivate var form: String { "\(red),\(green),\(blue),\(alpha)" } }

@@ -117,12 +117,13 @@ extension Rendition.Box {
   fileprivate func scaled(_ own: DecodeCost.Size) -> DecodeCost.Size {
     let across = width.map { Double($0) / max(1, own.width) }
     let down = height.map { Double($0) / max(1, own.height) }
+    if let scale { return own.scaled(limit(Double(scale) / 1e6), limit(Double(scale) / 1e6)) }
     switch fit {
     case .fill: return own.scaled(limit(across ?? 1), limit(down ?? 1))
     case .contain, .pad:
       let factor = limit([across, down].compactMap { $0 }.min() ?? 1)
       return own.scaled(factor, factor)
-    case .cover:
+    case .cover, .coverAlike, .coverDown:
       let factor = limit(max(across ?? 1, down ?? 1))
       return own.scaled(factor, factor)
     }
@@ -143,9 +144,20 @@ extension Rendition.Box {
   fileprivate func framed(_ scaled: DecodeCost.Size) -> DecodeCost.Size {
     let wanted = DecodeCost.Size(
       width: width.map(Double.init) ?? scaled.width, height: height.map(Double.init) ?? scaled.height)
-    if fit == .pad { return wanted }
-    guard fit == .cover else { return scaled }
-    return DecodeCost.Size(width: min(scaled.width, wanted.width), height: min(scaled.height, wanted.height))
+    switch fit {
+    case .pad: return padded(wanted)
+    case .contain, .fill: return padded(scaled)
+    case .cover, .coverAlike, .coverDown:
+      return padded(
+        DecodeCost.Size(width: min(scaled.width, wanted.width), height: min(scaled.height, wanted.height)))
+    }
+  }
+
+  private func padded(_ size: DecodeCost.Size) -> DecodeCost.Size {
+    let (across, down) = (padding.map { $0.left + $0.right } ?? 0, padding.map { $0.top + $0.bottom } ?? 0)
+    return DecodeCost.Size(
+      width: max(size.width, Double(minWidth ?? 0)) + Double(across),
+      height: max(size.height, Double(minHeight ?? 0)) + Double(down))
   }
 }
 

@@ -27,7 +27,8 @@ struct FormSource {
 
   /// Nil for what is made of the picture alone. `writable` has the formats that decoders write here.
   init?(for wanted: Rendition, of original: ImageFacts, writable: Set<PictureFormat>?) {
-    guard let box = wanted.box, box.fit == .contain, box.area == nil, box.width != nil || box.height != nil else {
+    guard let box = wanted.box, box.fit == .contain, box.area == nil, box.isPlain, box.width != nil || box.height != nil
+    else {
       return nil
     }
     switch wanted.output {
