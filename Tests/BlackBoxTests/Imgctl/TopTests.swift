@@ -21,7 +21,8 @@ struct TopTests {
     try terminal.enter(
       "stty -g >\(directory)/before; \(Self.program) top -d \(delay); "
         + "echo ended $?; stty -g >\(directory)/after; echo rea''dy")
-    try terminal.wait(for: "q quit")
+    // The screen is drawn before the daemon has answered.
+    try terminal.wait(for: "the numbers") { $0.contains("hit ratio") && $0.contains("q quit") }
   }
 
   /// Waits for the end, and checks that the terminal is as it was.
