@@ -79,8 +79,8 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
   }
   /// Whether it has these tags, and claims among them.
   package func hasAll(_ tags: [String]) -> Bool {
-    let own = owner.map(EntryClaims.tag)
-    return tags.allSatisfy { $0 == own || EntryTags.have($0, self.tags) }
+    let own = self.tags
+    return tags.allSatisfy { EntryTags.have($0, own) || EntryTags.isClaim($0) && $0 == owner.map(EntryClaims.tag) }
   }
 
   /// Whether a user has a claim, or one could not be kept; asked with each hit, this allocates nothing.

@@ -67,9 +67,9 @@ package struct PurgeFilter: Sendable, Equatable {
     guard let key = entry.key, matchesName(key, tags: entry.claims.tags), !(expired && entry.freshFor > 0) else {
       return false
     }
-    let order = RemovalOrder(self, isSoft: false, askedAt: wall)
-    if let storedBefore = order.storedBefore, entry.storedAt >= storedBefore { return false }
-    if let usedBefore = order.usedBefore, entry.lastAccess >= usedBefore { return false }
+    // In whole seconds, as `RemovalOrder` has them: removing an entry needlessly is the safe mistake.
+    if let olderThan, wall - entry.storedAt < olderThan.wholeSeconds { return false }
+    if let unusedFor, wall - entry.lastAccess < unusedFor.wholeSeconds { return false }
     return true
   }
 

@@ -17,7 +17,8 @@ package final class PictureHandler {
   private let held: HeldPictures
   private let tally: PictureTally
 
-  /// `timeout` is what a picture may take; there is `room` for so many that are held; `wallSeconds` is the time in seconds since 1970, for dates.
+  /// `timeout` is how long a picture may take, `room` how many may be held, and `wallSeconds` the time in seconds since
+  /// 1970, for dates.
   package init(
     link: DaemonLink, on loop: EventLoop, timeout: Duration, room: Int = HeldPictures.fewest,
     tally: PictureTally = PictureTally(), wallSeconds: @escaping () -> Int64 = { WallClock.seconds }

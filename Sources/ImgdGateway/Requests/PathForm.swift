@@ -15,7 +15,10 @@ struct PathForm {
     guard isPicture(RequestTarget(raw).path) else { return nil }
     var form = PathForm(raw)
     let source = try form.readAll()
-    return ParsedRequest(form.options, source, signature: form.signature, signedText: form.signedText)
+    let options = form.options
+    return ParsedRequest(
+      options.layers, source, options.disposition, expires: options.expires, signature: form.signature,
+      signedText: form.signedText)
   }
 
   private static let plain = "plain"

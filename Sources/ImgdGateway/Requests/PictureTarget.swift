@@ -22,20 +22,14 @@ package struct ParsedRequest: Equatable, Sendable {
   /// Seconds since 1970.
   package let expires: Int?
 
-  init(_ given: GivenParameters, _ source: SourceURL, signature: String?, signedText: Substring) {
+  init(
+    _ layers: [FormLayer], _ source: SourceURL, _ disposition: Disposition, expires: Int?, signature: String?,
+    signedText: Substring
+  ) {
+    self.layers = layers
     self.source = source
-    layers = [given.presetName.map { .preset($0) }, .own(given.form)].compactMap { $0 }
-    disposition = given.disposition
-    expires = given.expires
-    self.signature = signature
-    self.signedText = String(signedText)
-  }
-
-  init(_ options: PathOptions, _ source: SourceURL, signature: String?, signedText: Substring) {
-    self.source = source
-    layers = options.layers
-    disposition = options.disposition
-    expires = options.expires
+    self.disposition = disposition
+    self.expires = expires
     self.signature = signature
     self.signedText = String(signedText)
   }
@@ -73,7 +67,10 @@ struct QueryForm {
     guard let source = form.given.source else {
       throw .badRequest("\"url\" is missing: a picture is /fetch?url=https%3A%2F%2Fhost%2Fpath", field: "url")
     }
-    return ParsedRequest(form.given, source, signature: form.given.signature, signedText: form.signedText)
+    let given = form.given
+    return ParsedRequest(
+      [given.preset, .own(given.form)].compactMap { $0 }, source, given.disposition, expires: given.expires,
+      signature: given.signature, signedText: form.signedText)
   }
 
   private init(_ raw: String) {
@@ -124,7 +121,7 @@ enum PictureParameter: String, CaseIterable {
 struct GivenParameters {
   var form = WantedForm()
   var source: SourceURL?
-  private(set) var presetName: String?
+  private(set) var preset: FormLayer?
   private(set) var disposition = Disposition()
   private(set) var expires: Int?
   private(set) var signature: String?
@@ -147,7 +144,7 @@ struct GivenParameters {
     case .format: form.format = try value.word()
     case .quality: form.quality = try value.integer(WireLimits.quality, "a whole number from 1 to 100")
     case .dpr: form.density = try value.density()
-    case .preset: presetName = try value.something("the name of a preset")
+    case .preset: preset = .preset(try value.something("the name of a preset"))
     case .filename: disposition.filename = try value.filename()
     case .attachment: disposition.isAttachment = try value.flag()
     case .expires: expires = try value.integer(0...Int.max, "seconds since 1970")
