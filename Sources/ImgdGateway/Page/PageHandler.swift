@@ -59,7 +59,7 @@ package final class PageHandler {
     case .thumbnail: show(.thumbnail, of: try query.value(of: "url"), exchange, share)
     case .preview: show(.preview, of: try query.value(of: "url"), exchange, share)
     case .original: show(.original, of: try query.value(of: "url"), exchange, share)
-    case .purge: purge(try query.value(of: "url"), exchange)
+    case .purge: purge(try query.purge(), exchange)
     case .metrics: measure(exchange)
     case .health: examine(exchange)
     }
@@ -113,8 +113,9 @@ package final class PageHandler {
     exchange.onLeave = { call.cancel() }
   }
 
-  private func purge(_ url: String, _ exchange: any HTTPExchange) {
-    link.ask(.purge(PurgeRequest(url: url))) { [newest, onPurge] result in
+  private func purge(_ request: PurgeRequest, _ exchange: any HTTPExchange) {
+    // One that removes very many pictures takes its time.
+    link.ask(.purge(request), within: .seconds(30)) { [newest, onPurge] result in
       newest.forget()
       onPurge()
       Self.finish(
@@ -185,7 +186,7 @@ enum PageRoute: String {
   }
 }
 
-/// The parameters of a target of the page, such as `/search?q=example`.
+/// The parameters of a target of the page, such as `/search?q=example`, or of a purge.
 struct PageQuery {
   private static let longest = 8_192
 
@@ -201,6 +202,42 @@ struct PageQuery {
     guard given == name, let value, !value.utf8.contains(UInt8(ascii: "&")) else {
       throw .badRequest("write \(path)?\(name)=VALUE, with nothing before or after it", field: name)
     }
+    return try text(value, of: name)
+  }
+
+  /// The purge that `/purge?tag=news&soft=true` asks for.
+  func purge() throws(GatewayError) -> PurgeRequest {
+    var purge = PurgeRequest()
+    var filters = 0
+    for piece in (target.query ?? "").split(separator: "&", omittingEmptySubsequences: false) {
+      let (name, value) = piece.cut(at: UInt8(ascii: "="))
+      guard let filter = Self.filter(named: name) else {
+        guard name == "soft" else { throw Self.wrongFilter("has no parameter \"\(Excerpt.of(String(name)))\"") }
+        purge.soft = try ParameterValue(name: "soft", field: "soft", text: String(value ?? "")).flag()
+        continue
+      }
+      purge[keyPath: filter] = try text(value ?? "", of: String(name))
+      filters += 1
+    }
+    guard filters == 1 else { throw Self.wrongFilter("was given \(filters) filters") }
+    return purge
+  }
+
+  private static func filter(named name: Substring) -> WritableKeyPath<PurgeRequest, String?>? {
+    switch name {
+    case "url": \.url
+    case "tag": \.tag
+    case "prefix": \.prefix
+    case "host": \.host
+    default: nil
+    }
+  }
+
+  private static func wrongFilter(_ problem: String) -> GatewayError {
+    .badRequest("/purge \(problem): it takes one of url, tag, prefix and host, and perhaps soft=true")
+  }
+
+  private func text(_ value: Substring, of name: String) throws(GatewayError) -> String {
     guard let text = PercentEncoding.text(value), !text.isEmpty else {
       throw .badRequest("the value of \(name) is empty, or not UTF-8 with well-formed escapes", field: name)
     }
