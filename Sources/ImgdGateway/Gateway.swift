@@ -76,7 +76,8 @@ final class Gateway {
     let (configuration, tally) = (commons.configuration, commons.tallies[worker])
     let link = DaemonLink(on: loop, path: commons.daemon)
     let pictures = PictureHandler(
-      link: link, on: loop, timeout: configuration.timeout, room: commons.held, tally: tally.pictures)
+      link: link, on: loop, timeout: configuration.timeout, cors: CrossOrigins(configuration.cors), room: commons.held,
+      tally: tally.pictures)
     let page = PageHandler(
       link: link, on: loop, access: configuration.page, token: commons.secrets.token,
       onPurge: { pictures.forgetHeld() }, counters: { commons.counters })

@@ -23,8 +23,12 @@ struct GatewayRouter {
         throw GatewayError(
           404, "not_found", "there is nothing here: a picture is /fetch?url=https://… or /w:300/plain/https://…")
       }
+      if pictures.answerPreflight(exchange) { return }
       let request = try access.admit(parsed, now: Int(WallClock.seconds))
       pictures.fetch(request, for: exchange, share: client?.share)
-    } catch { exchange.answer(ErrorAnswer(error).response()) }
+    } catch {
+      guard !page.owns(exchange.target) else { return exchange.answer(ErrorAnswer(error).response()) }
+      pictures.refuse(exchange, error)
+    }
   }
 }

@@ -30,6 +30,9 @@ package final class PageHandler {
   /// Begins to gather the history that a newly opened page shows, unless nobody may open one.
   package func gatherPast() { if admission.access != .no { feed.look() } }
 
+  /// Whether a target belongs to the page.
+  package func owns(_ target: String) -> Bool { PageRoute(rawValue: PageQuery(target).path) != nil }
+
   /// Answers a request, now or later; false if its target does not belong to the page. The work of decoders is charged
   /// to `share`.
   package func answer(_ exchange: any HTTPExchange, share: String? = nil) -> Bool {
@@ -173,7 +176,7 @@ enum PageRoute: String {
     switch method {
     case .get, .head: self != .purge
     case .post: self == .purge
-    case .other: false
+    case .options, .other: false
     }
   }
 

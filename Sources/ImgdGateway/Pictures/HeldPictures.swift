@@ -43,6 +43,8 @@ final class HeldPictures {
     fileprivate let target: HeldTarget
     /// The formats that the client takes; nil if the picture does not depend on them.
     fileprivate let formats: [OutputFormat]?
+    /// The origin that its answers name.
+    fileprivate let origin: String?
     fileprivate let slot: Int
     /// The numbers of drops and of changes before it was asked for.
     fileprivate let mark: Int
@@ -95,22 +97,24 @@ final class HeldPictures {
     events?.close()
   }
 
-  /// The picture that a target stands for, if it is held; `formats` are those that the client takes.
-  func find(_ target: String, formats: () -> [OutputFormat]) -> HeldPicture? {
+  /// The picture that a target stands for, if it is held for an origin; `formats` are those that the client takes.
+  func find(_ target: String, for origin: String?, formats: () -> [OutputFormat]) -> HeldPicture? {
     guard let held = pictures[HeldTarget(target)] else { return nil }
     let heard = mark
     hearOfChanges()
     guard heard == mark else { return nil }
     let taken = held.first?.place.formats == nil ? nil : formats()
-    guard let picture = held.first(where: { $0.place.formats == taken }), isGood(picture) else { return nil }
+    guard let picture = held.first(where: { $0.place.formats == taken && $0.place.origin == origin }), isGood(picture)
+    else { return nil }
     picture.age(to: loop.now)
     return picture
   }
 
   /// The place for a picture that is about to be asked for.
-  func place(for target: String, formats: [OutputFormat]?, url: String) -> Place {
+  func place(for target: String, of origin: String?, formats: [OutputFormat]?, url: String) -> Place {
     let slot = Self.slot(of: url)
-    return Place(target: HeldTarget(target), formats: formats, slot: slot, mark: mark, changes: changes[slot])
+    return Place(
+      target: HeldTarget(target), formats: formats, origin: origin, slot: slot, mark: mark, changes: changes[slot])
   }
 
   /// Holds a picture that other clients may be given as well.
@@ -121,7 +125,9 @@ final class HeldPictures {
     removeEnded()
     let picture = HeldPicture(place, headers, response, at: loop.now)
     guard place.mark == mark, isGood(picture), inOrder.count < room else { return }
-    if let former = pictures[place.target]?.first(where: { $0.place.formats == place.formats }) {
+    if let former = pictures[place.target]?.first(where: {
+      $0.place.formats == place.formats && $0.place.origin == place.origin
+    }) {
       guard !isGood(former) else { return }
       remove(former)
     }

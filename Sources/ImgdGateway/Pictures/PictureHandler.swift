@@ -13,6 +13,7 @@ package final class PictureHandler {
   private let link: DaemonLink
   private let loop: EventLoop
   private let timeout: Duration
+  private let cors: CrossOrigins
   private let wallSeconds: () -> Int64
   private let held: HeldPictures
   private let tally: PictureTally
@@ -20,13 +21,15 @@ package final class PictureHandler {
   /// `timeout` is how long a picture may take, `room` how many may be held, and `wallSeconds` the time in seconds since
   /// 1970, for dates.
   package init(
-    link: DaemonLink, on loop: EventLoop, timeout: Duration, room: Int = HeldPictures.fewest,
+    link: DaemonLink, on loop: EventLoop, timeout: Duration, cors: CrossOrigins = CrossOrigins(),
+    room: Int = HeldPictures.fewest,
     tally: PictureTally = PictureTally(), wallSeconds: @escaping () -> Int64 = { WallClock.seconds }
   ) {
     self.link = link
     self.loop = loop
     self.tally = tally
     self.timeout = timeout
+    self.cors = cors
     self.wallSeconds = wallSeconds
     held = HeldPictures(link: link, on: loop, room: room)
   }
@@ -38,7 +41,7 @@ package final class PictureHandler {
   package func answerHeld(_ exchange: any HTTPExchange) -> Bool {
     guard exchange.method == .get || exchange.method == .head,
       let picture = held.find(
-        exchange.target, formats: { AcceptedFormats(exchange.fields("Accept")).formats }),
+        exchange.target, for: cors.permitted(exchange), formats: { AcceptedFormats(exchange.fields("Accept")).formats }),
       !PictureFetch.mayWantPart(exchange)
     else { return false }
     tally.held.add()
@@ -47,9 +50,22 @@ package final class PictureHandler {
     return true
   }
 
+  /// Answers a browser that asks whether a script of another origin may read a picture; false for any other request.
+  package func answerPreflight(_ exchange: any HTTPExchange) -> Bool {
+    guard exchange.method == .options, cors.isOpen else { return false }
+    exchange.answer(cors.preflight(of: exchange))
+    return true
+  }
+
+  /// Answers a request that is not carried out.
+  package func refuse(_ exchange: any HTTPExchange, _ error: GatewayError) {
+    let fields = AnswerFields(to: exchange, cors)
+    exchange.answer(ErrorAnswer(error).response(adding: fields.all))
+  }
+
   /// Answers a request, unless its client leaves first. The work of decoders is charged to `share`.
   package func fetch(_ request: PictureRequest, for exchange: any HTTPExchange, share: String? = nil) {
-    let fetch = PictureFetch(request, for: exchange, share: share)
+    let fetch = PictureFetch(request, for: exchange, share: share, cors)
     guard exchange.method == .get || exchange.method == .head else {
       let refusal = GatewayError(405, "method_not_allowed", "pictures are fetched with GET or HEAD")
       return settle(fetch, with: ErrorAnswer(refusal), adding: [("Allow", "GET, HEAD")])
@@ -60,7 +76,8 @@ package final class PictureHandler {
   private func begin(_ fetch: PictureFetch) {
     var request = fetch.request.fetch(as: fetch.formats, timeout: timeout)
     let place = held.place(
-      for: fetch.exchange.target, formats: fetch.varies ? request.form.formats : nil, url: request.url)
+      for: fetch.exchange.target, of: fetch.fields.origin, formats: fetch.varies ? request.form.formats : nil,
+      url: request.url)
     expect(fetch)
     // Not part of the place: all clients are shown the same picture.
     request.extras.share = fetch.share
@@ -92,7 +109,7 @@ package final class PictureHandler {
     guard let facts = PictureFacts(answer.reply), answer.hasDescriptor else { return settle(fetch, with: .unreachable) }
     guard !facts.isDrawing else { return askForPixels(request, for: fetch, as: place) }
     let headers = PictureHeaders(
-      facts: facts, own: fetch.ownFields, mostFresh: fetch.request.expires.map { $0 - Int(wallSeconds()) },
+      facts: facts, own: fetch.fields.all, mostFresh: fetch.request.expires.map { $0 - Int(wallSeconds()) },
       disposition: fetch.request.disposition)
     let part = { headers.partResponse($0, answer.takeDescriptor()) }
     let (response, bytes) = reply(to: fetch.exchange, headers, part: part) {
@@ -142,7 +159,7 @@ package final class PictureHandler {
   }
 
   private func settle(_ fetch: PictureFetch, with error: ErrorAnswer, adding fields: HTTPResponse.Fields = []) {
-    settle(fetch, with: error.response(adding: fields + fetch.ownFields))
+    settle(fetch, with: error.response(adding: fields + fetch.fields.all))
   }
 
   private func settle(_ fetch: PictureFetch, with response: HTTPResponse, bytes: Int = 0) {
@@ -174,19 +191,20 @@ final class PictureFetch {
   let exchange: any HTTPExchange
   /// The share of the decoders that pays for it; nil for the share of all requests that name none.
   let share: String?
+  /// The fields of every answer to it.
+  let fields: AnswerFields
   private(set) var hasEnded = false
   var call: DaemonCall?
 
-  init(_ request: PictureRequest, for exchange: any HTTPExchange, share: String?) {
+  init(_ request: PictureRequest, for exchange: any HTTPExchange, share: String?, _ cors: CrossOrigins) {
     self.request = request
+    fields = AnswerFields(to: exchange, cors, variesByAccept: request.negotiatesFormat)
     self.exchange = exchange
     self.share = share
   }
 
   /// Whether the answer depends on the formats that the client takes.
   var varies: Bool { request.negotiatesFormat }
-
-  var ownFields: HTTPResponse.Fields { varies ? [("Vary", "Accept")] : [] }
 
   /// Whether a request may get a part of its picture, which only GET defines.
   static func mayWantPart(_ exchange: any HTTPExchange) -> Bool {
@@ -201,5 +219,18 @@ final class PictureFetch {
     hasEnded = true
     exchange.onLeave = nil
     call.take()?.cancel()
+  }
+}
+
+/// The fields that every answer to a request has, whatever becomes of it.
+struct AnswerFields {
+  /// The origin whose scripts may read the answer, or `*`.
+  let origin: String?
+  let all: HTTPResponse.Fields
+
+  init(to exchange: any HTTPExchange, _ cors: CrossOrigins, variesByAccept: Bool = false) {
+    origin = cors.permitted(exchange)
+    let varying = (variesByAccept ? ["Accept"] : []) + (cors.differ ? ["Origin"] : [])
+    all = (varying.isEmpty ? [] : [("Vary", varying.joined(separator: ", "))]) + cors.fields(for: origin)
   }
 }

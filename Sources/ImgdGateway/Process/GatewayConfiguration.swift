@@ -26,6 +26,8 @@ package struct GatewayConfiguration: ProgramConfiguration {
   package var keyFile = ""
   package var presets: [Preset] = []
   package var onlyPresets = false
+  /// The origins whose scripts may read pictures; `*` for all.
+  package var cors: [String] = []
   package var page = PageAccess.local
   /// A file with the token that a purge needs; if empty, nothing is purged.
   package var tokenFile = ""
@@ -55,6 +57,7 @@ package struct GatewayConfiguration: ProgramConfiguration {
     key(
       "Presets", \.presets, .presets, "Named forms of pictures, such as thumb:300x200:cover and large:1600x:webp:q80."),
     key("OnlyPresets", \.onlyPresets, .boolean, "Whether a request must name a preset, and may set nothing else."),
+    key("Cors", \.cors, .origins, "Origins whose scripts may read pictures, such as https://example.org; * for all."),
     key(
       "Page", \.page, .word, "Who sees the page, its events and the metrics: this machine's browsers (local), all, no."),
     key(
@@ -187,6 +190,22 @@ extension ValueFormat where Value == [String] {
             + "stands for its subdomains as well, addresses, or *")
       }
       return hosts
+    } text: {
+      $0.joined(separator: " ")
+    }
+  }
+}
+
+extension ValueFormat where Value == [String] {
+  /// Origins of the web, separated by blanks or commas; or `*`.
+  static var origins: Self {
+    Self { text throws(WrongValue) in
+      let origins = items(of: text)
+      for origin in origins {
+        guard let advice = CrossOrigins.advice(on: origin) else { continue }
+        throw WrongValue("contains '\(shown(origin))', which is not an origin: \(advice)")
+      }
+      return origins
     } text: {
       $0.joined(separator: " ")
     }

@@ -183,6 +183,7 @@ package enum HTTPMethod: String, Sendable {
   case get = "GET"
   case head = "HEAD"
   case post = "POST"
+  case options = "OPTIONS"
   case other
 }
 

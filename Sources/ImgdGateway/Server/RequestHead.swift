@@ -34,7 +34,7 @@ struct RequestHead {
   var path: String? {
     guard let target, target.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7f }) else { return nil }
     if target.utf8.first == UInt8(ascii: "/") { return target }
-    guard method != .other else { return target }
+    guard method != .other, target != "*" || method != .options else { return target }
     return pathOfAbsolute(target)
   }
 

@@ -38,7 +38,7 @@ struct GatewayConfigurationTests {
       GatewayConfiguration().entries.map { "\($0.section).\($0.key)=\($0.value)" }
         == [
           "Listen=/run/imgd/http.sock", "Allow=", "KeyFile=", "Presets=", "OnlyPresets=no",
-          "Page=local", "TokenFile=", "TrustedProxies=unix", "Workers=auto",
+          "Cors=", "Page=local", "TokenFile=", "TrustedProxies=unix", "Workers=auto",
           "MaxConnections=1024",
           "MaxPerAddress=32", "Rate=0", "Timeout=30s", "IdleTimeout=30s",
         ].map { "HTTP-Gateway." + $0 })
@@ -47,7 +47,7 @@ struct GatewayConfigurationTests {
   /// Another value for each key, as it is printed again.
   private static let others: [(key: String, value: String)] = [
     ("Listen", "[::1]:8080"), ("Allow", "example.org 10.0.0.7 [::1] *"), ("KeyFile", "/k"),
-    ("Presets", "thumb:cover"), ("Page", "all"), ("TokenFile", "/t"),
+    ("Presets", "thumb:cover"), ("Cors", "https://a.example http://[::1]:3000 *"), ("Page", "all"), ("TokenFile", "/t"),
     ("TrustedProxies", "loopback"),
     ("Workers", "3"), ("MaxConnections", "1"), ("MaxPerAddress", "1"), ("Rate", "5"), ("Timeout", "1s"),
     ("IdleTimeout", "1min"),
@@ -114,6 +114,21 @@ struct GatewayConfigurationTests {
   ])
   func `a word that is no host is named`(word: String) throws {
     #expect(try problem("Allow", "good.example \(word)")?.contains("which is not a host") == true)
+  }
+
+  @Test(arguments: [
+    ("https://a.example/", "write https://a.example, as browsers send it"),
+    ("https://A.example:443", "write https://a.example, as browsers send it"),
+    ("HTTP://a.example:8080/b?c", "write http://a.example:8080, as browsers send it"),
+    ("http://[0::1]:80", "write http://[::1], as browsers send it"),
+    ("a.example", "write origins such as"), ("//a.example", "write origins such as"),
+    ("null", "write origins such as"), ("ftp://a.example", "write origins such as"),
+    ("https://*.a.example", "write origins such as"), ("https:a.example", "write origins such as"),
+    ("https://u@a.example", "write origins such as"), ("https://a.example#b", "write https://a.example, as"),
+  ])
+  func `a word that is no origin is refused with what would be one`(word: String, advice: String) throws {
+    let problem = try problem("Cors", "http://good.example \(word)")
+    #expect(problem?.contains("which is not an origin: \(advice)") == true)
   }
 
   @Test func `peers are words`() throws {
