@@ -27,6 +27,11 @@ extension CachedImage {
     return isFresh(at: now) ? Int(left / 1_000_000_000) : 0
   }
 
+  /// Whole seconds since it was last fresh, none where a purge has marked it before; nil while it is fresh.
+  package func staleFor(at now: Instant) -> Int? {
+    isFresh(at: now) ? nil : Int(max(now - expiresAt, .zero).components.seconds)
+  }
+
   /// Marks it so that its origin is asked before it is shown again.
   package func markStale() {
     header.isStale = true

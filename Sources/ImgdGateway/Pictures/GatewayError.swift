@@ -51,10 +51,15 @@ package struct ErrorAnswer {
   /// How many seconds to wait before the next attempt; nil where waiting does not help.
   private let retryAfter: Int?
   private let details: [JSONValue.Member]
+  /// Nil for a request that no cache was asked for (RFC 9211, 2).
+  private let cacheStatus: CacheStatus?
 
   /// A refusal of the gateway's own.
-  package init(_ error: GatewayError) {
+  package init(_ error: GatewayError) { self.init(error, cacheStatus: nil) }
+
+  private init(_ error: GatewayError, cacheStatus: CacheStatus?) {
     self.error = error
+    self.cacheStatus = cacheStatus
     retryAfter = [429, 503].contains(error.status) ? 1 : nil
     details = []
   }
@@ -72,22 +77,26 @@ package struct ErrorAnswer {
     error = GatewayError(
       status, code.rawValue, message, isRetryable: reply.isRetryable, field: details?.text("field"))
     retryAfter = status == 503 ? Self.seconds(details?.number("retry_after_ms")) : nil
+    cacheStatus = CacheStatus(ofFailure: code.rawValue, details)
     self.details = details?.members.filter { Self.shown.contains($0.name) } ?? []
   }
 
   /// The answer without a connection to the daemon; the reason is not shown to strangers.
-  package static var unreachable: ErrorAnswer { ErrorAnswer(.unreachable) }
+  package static var unreachable: ErrorAnswer { ErrorAnswer(failure: .unreachable) }
 
   /// The answer if the daemon did not answer in time.
   package static var silent: ErrorAnswer {
-    ErrorAnswer(GatewayError(504, "timeout", "imgd did not answer in time", isRetryable: true))
+    ErrorAnswer(failure: GatewayError(504, "timeout", "imgd did not answer in time", isRetryable: true))
   }
+
+  private init(failure: GatewayError) { self.init(failure, cacheStatus: CacheStatus(ofFailure: failure.code)) }
 
   /// The answer, with further header fields.
   package func response(adding fields: HTTPResponse.Fields = []) -> HTTPResponse {
     var all: HTTPResponse.Fields = [
       ("Content-Type", "application/json"), ("X-Content-Type-Options", "nosniff"), ("Cache-Control", "no-store"),
     ]
+    if let cacheStatus { all.append((CacheStatus.field, cacheStatus.text)) }
     if let retryAfter { all.append(("Retry-After", String(retryAfter))) }
     var writer = JSONWriter()
     writer.object { error.write(to: &$0, details: details) }

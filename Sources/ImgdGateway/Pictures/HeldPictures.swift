@@ -30,9 +30,15 @@ final class HeldPicture {
   /// Has its answers say how old it is now.
   fileprivate func age(to now: Instant) {
     let seconds = Int((now - asked).components.seconds)
-    guard seconds != headers.held else { return }
+    if seconds != headers.held { tell(age: seconds) }
+  }
+
+  /// Has its answers say that it is held, and how old it is.
+  fileprivate func tell(age seconds: Int) {
     headers.held = seconds
+    headers.status = CacheStatus(ofHeldFor: headers.facts.freshFor - seconds)
     response.replace("Age", by: String(headers.age))
+    response.replace(CacheStatus.field, by: headers.status.text)
   }
 }
 
@@ -122,16 +128,23 @@ final class HeldPictures {
     guard headers.facts.mayBeKept, headers.freshFor > 0, place.target.bytes.count <= Self.longestTarget else { return }
     lastUse = loop.now
     guard isTold else { return listen() }
-    removeEnded()
     let picture = HeldPicture(place, headers, response, at: loop.now)
-    guard place.mark == mark, isGood(picture), inOrder.count < room else { return }
+    response.isSentAgain = true
+    // The first answer, which tells where it came from, is sent in this tick.
+    loop.nextTick { [weak self] in self?.hold(picture) }
+  }
+
+  private func hold(_ picture: HeldPicture) {
+    let place = picture.place
+    removeEnded()
+    guard isTold, place.mark == mark, isGood(picture), inOrder.count < room else { return }
     if let former = pictures[place.target]?.first(where: {
       $0.place.formats == place.formats && $0.place.origin == place.origin
     }) {
       guard !isGood(former) else { return }
       remove(former)
     }
-    response.isSentAgain = true
+    picture.tell(age: 0)
     pictures[place.target, default: []].append(picture)
     inOrder.append(picture)
     // A sweep that is planned while nothing is held only waits to end the subscription.

@@ -109,7 +109,8 @@ package final class PictureHandler {
     guard let facts = PictureFacts(answer.reply), answer.hasDescriptor else { return settle(fetch, with: .unreachable) }
     guard !facts.isDrawing else { return askForPixels(request, for: fetch, as: place) }
     let headers = PictureHeaders(
-      facts: facts, own: fetch.fields.all, mostFresh: fetch.request.expires.map { $0 - Int(wallSeconds()) },
+      facts: facts, status: CacheStatus(of: answer.reply), common: fetch.fields.all,
+      mostFresh: fetch.request.expires.map { $0 - Int(wallSeconds()) },
       disposition: fetch.request.disposition)
     let part = { headers.partResponse($0, answer.takeDescriptor()) }
     let (response, bytes) = reply(to: fetch.exchange, headers, part: part) {

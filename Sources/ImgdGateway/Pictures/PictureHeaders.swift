@@ -6,8 +6,9 @@ internal import ImgdWire
 /// The header fields of an answer about a picture.
 struct PictureHeaders {
   let facts: PictureFacts
+  var status: CacheStatus
   /// Fields that every answer to this request has.
-  let own: HTTPResponse.Fields
+  let common: HTTPResponse.Fields
   /// How long the target stays valid at most, in seconds.
   var mostFresh: Int?
   var disposition = Disposition()
@@ -15,6 +16,9 @@ struct PictureHeaders {
   var held = 0
 
   var age: Int { facts.age + held }
+
+  /// The fields of every answer to this request, with or without the picture.
+  var own: HTTPResponse.Fields { common + [(CacheStatus.field, status.text)] }
 
   /// How long others may give the picture, in seconds since the daemon gave it.
   var freshFor: Int { min(facts.freshFor, max(mostFresh ?? .max, 0)) }
@@ -121,5 +125,5 @@ struct PictureFacts {
   }
 
   /// Seconds, limited to the range in which caches count.
-  private static func sane(_ seconds: Int?) -> Int { min(max(seconds ?? 0, 0), Int(Int32.max)) }
+  static func sane(_ seconds: Int?) -> Int { min(max(seconds ?? 0, 0), Int(Int32.max)) }
 }

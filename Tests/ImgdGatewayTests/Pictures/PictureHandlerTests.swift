@@ -64,6 +64,7 @@ struct PictureHandlerTests {
       "Cache-Control": "public, max-age=60", "Last-Modified": "Sun, 06 Nov 1994 08:49:37 GMT",
       "Accept-Ranges": "bytes", "X-Content-Type-Options": "nosniff",
       "Content-Security-Policy": "default-src 'none'; sandbox", "Content-Disposition": "inline",
+      "Cache-Status": "imgd; hit; ttl=57",
     ]
     #expect(answer.answers[0].fields.count == fields.count)
     for (name, value) in fields { #expect(answer[name] == value) }

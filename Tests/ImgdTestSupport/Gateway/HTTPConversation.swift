@@ -102,6 +102,8 @@ package struct HTTPAnswer {
   /// By their names in lower case.
   package let fields: [String: String]
   package var body: [UInt8] = []
+  /// What `Cache-Status` says of this cache.
+  package let cacheStatus: StructuredList.Member?
 
   init(head: String) throws {
     let lines = head.split(separator: "\r\n")
@@ -115,6 +117,11 @@ package struct HTTPAnswer {
       return (parts[0].lowercased(), String(parts.last?.drop { $0 == " " } ?? ""))
     }
     fields = try Dictionary(pairs) { throw TestFailure("a field came twice: \($0), \($1)") }
+    let members = try fields["cache-status"].map { try StructuredList($0).members } ?? []
+    guard members.allSatisfy({ $0.value == .item(.token("imgd")) }), members.count <= 1 else {
+      throw TestFailure("Cache-Status is of more than one cache: \(members)")
+    }
+    cacheStatus = members.first
   }
 
   package subscript(_ field: String) -> String? { fields[field] }

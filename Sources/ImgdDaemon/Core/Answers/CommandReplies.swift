@@ -111,6 +111,11 @@ extension WireError {
     return WireError(code, message, details: details, retryable: isRetryable)
   }
 
+  /// The same error, for a fetch that had a stored picture to be confirmed.
+  var asOffered: WireError {
+    WireError(code, message, details: details + [.init("offered", true)], retryable: isRetryable)
+  }
+
   static let confirmedForClient = WireError(
     .httpStatus, "the origin answered 304 to a conditional header of the request, and sent no picture",
     details: ["status": 304])

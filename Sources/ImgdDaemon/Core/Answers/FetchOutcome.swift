@@ -79,7 +79,10 @@ struct DeliveredImage {
   var image: CachedImage
   var source: Source
   var isCoalesced = false
-  var isStale = false
+  /// The seconds since it ended to be fresh; nil while it is.
+  var staleFor: Int?
+  /// Whether the origin was to confirm a stored picture, and has not.
+  var isOffered = false
   /// Whether it is shown stale while no route leads to its origin.
   var isOffline = false
   /// The URL that redirects have led to; nil without any.
@@ -95,6 +98,8 @@ struct DeliveredImage {
   var originalFrames: Int32?
   /// Stands for the picture until it can be shown, if the fetch wants one.
   var placeholder: Placeholder?
+
+  var isStale: Bool { staleFor != nil }
 
   struct Form {
     let image: CachedImage
@@ -136,10 +141,10 @@ struct DeliveredImage {
     return delivered.shown(at: now)
   }
 
-  /// A copy that says whether it is stale at this moment.
+  /// A copy that says how stale it is at this moment.
   func asShown(at now: Instant) -> DeliveredImage {
     var shown = self
-    shown.isStale = !image.isFresh(at: now)
+    shown.staleFor = image.staleFor(at: now)
     return shown
   }
 }

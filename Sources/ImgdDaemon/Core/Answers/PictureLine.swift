@@ -65,7 +65,11 @@ struct PictureLine {
   var ending: [UInt8] {
     var line = JSONWriter(room: 192)
     line.path(path)
-    if picture.isStale { line.field("stale", true) }
+    if let seconds = picture.staleFor {
+      line.field("stale", true)
+      line.field("stale_for", seconds)
+    }
+    if picture.isOffered { line.field("offered", true) }
     if picture.isOffline { line.field("offline", true) }
     switch content {
     case .none: break
@@ -108,7 +112,8 @@ struct ShownPicture {
   let age: Int
   let freshFor: Int
   var isCoalesced = false
-  var isStale = false
+  var staleFor: Int?
+  var isOffered = false
   var isOffline = false
   var finalURL: String?
   var placeholder: Placeholder?
@@ -131,7 +136,8 @@ struct ShownPicture {
     originalFrames = delivered.originalFrames
     if image.isPixels { pixels = PixelNotes(packed: image.description) }
     isCoalesced = delivered.isCoalesced
-    isStale = delivered.isStale
+    staleFor = delivered.staleFor
+    isOffered = delivered.isOffered
     isOffline = delivered.isOffline
     finalURL = delivered.finalURL
     if source == .memory, !isCoalesced, image.isOf(url), image.hasReply { prepared = image }

@@ -146,12 +146,16 @@ final class FetchJob {
       }
       delivered.isCoalesced = isCoalesced
       delivered.finalURL = route.finalURL
+      // What another host has answered with was not asked for.
+      delivered.isOffered = machine.offered != nil && (delivered.source == .network || outcome.isFailure)
       return .image(delivered)
     case .notModified(var answer):
       answer.isCoalesced = isCoalesced
       answer.finalURL = route.finalURL
       return .notModified(answer)
-    case .failure: return outcome
+    case .failure(var failure):
+      if machine.offered != nil { failure.error = failure.error.asOffered }
+      return .failure(failure)
     }
   }
 
