@@ -93,6 +93,19 @@ struct GatewayPictureTests {
     }
   }
 
+  @Test func `an animation keeps its frames in a browser`() throws {
+    let accept = "Accept: image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8"
+    let gif = TestPicture.gif(width: 16, height: 16, colours: (1...10).map { [$0 * 20, 9, 9] })
+    stage.origin.plan("/a.gif", .picture(gif, type: "image/gif"))
+    for form in ["", "&width=8", "&width=8&dpr=2"] {
+      let url = stage.url("/a.gif")
+      let answer = try stage.gateway.fetch(url, form + "&format=auto", [accept])
+      #expect(answer.status == 200 && answer["content-type"] == "image/webp", "\(form)")
+      // Each frame of a WebP is a chunk with this name.
+      #expect(answer.text.split(separator: "ANMF", omittingEmptySubsequences: false).count == 11, "\(form)")
+    }
+  }
+
   @Test func `HEAD tells of a picture without sending it`() throws {
     let target = "/fetch?url=" + stage.url("/cat.jpg")
     let connection = try HTTPConversation(stage.gateway.socket)
