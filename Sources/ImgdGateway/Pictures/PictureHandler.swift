@@ -107,11 +107,15 @@ package final class PictureHandler {
     guard answer.reply.succeeded == true else { return settle(fetch, with: ErrorAnswer(answer.reply)) }
     // A process without room for a descriptor receives none.
     guard let facts = PictureFacts(answer.reply), answer.hasDescriptor else { return settle(fetch, with: .unreachable) }
-    guard !facts.isDrawing else { return askForPixels(request, for: fetch, as: place) }
+    guard !facts.isDrawing || fetch.request.asksForFacts else { return askForPixels(request, for: fetch, as: place) }
     let headers = PictureHeaders(
       facts: facts, status: CacheStatus(of: answer.reply), common: fetch.fields.all,
       mostFresh: fetch.request.expires.map { $0 - Int(wallSeconds()) },
       disposition: fetch.request.disposition)
+    guard !fetch.request.asksForFacts else {
+      let facts = headers.ofFacts
+      return settle(fetch, with: self.reply(to: fetch.exchange, facts) { facts.response(telling: answer.reply) }.0)
+    }
     let part = { headers.partResponse($0, answer.takeDescriptor()) }
     let (response, bytes) = reply(to: fetch.exchange, headers, part: part) {
       let response = headers.wholeResponse(answer.takeDescriptor())

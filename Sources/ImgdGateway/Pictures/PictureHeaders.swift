@@ -5,7 +5,7 @@ internal import ImgdWire
 
 /// The header fields of an answer about a picture.
 struct PictureHeaders {
-  let facts: PictureFacts
+  var facts: PictureFacts
   var status: CacheStatus
   /// Fields that every answer to this request has.
   let common: HTTPResponse.Fields
@@ -66,6 +66,26 @@ struct PictureHeaders {
   }
 }
 
+// The answers of `/info`, whose conditions and lifetime are those of the picture.
+extension PictureHeaders {
+  private static let told = ["format", "width", "height", "bytes", "frames", "thumbhash", "average"]
+
+  /// The same for the facts: what describes the same bytes is alike, though it may lack what could not be made.
+  var ofFacts: PictureHeaders {
+    var headers = self
+    headers.facts.tag = facts.tag.map { "W/" + $0 }
+    return headers
+  }
+
+  func response(telling reply: Reply) -> HTTPResponse {
+    var writer = JSONWriter()
+    writer.object(Self.told.compactMap { name in reply.members.first { $0.name == name } })
+    writer.newline()
+    let fields = [("Content-Type", "application/json"), ("X-Content-Type-Options", "nosniff")] + known
+    return HTTPResponse(status: 200, fields: fields, body: .bytes(writer.bytes))
+  }
+}
+
 extension Disposition {
   /// The field's value (RFC 6266): a name beyond ASCII once more as those read it who know no other.
   func text(for type: String) -> String {
@@ -97,8 +117,8 @@ extension Disposition {
 struct PictureFacts {
   let type: String
   let bytes: Int
-  /// A strong entity tag, with its quotes; nil if the daemon has no checksum.
-  let tag: String?
+  /// An entity tag, with its quotes, strong for the picture itself; nil if the daemon has no checksum.
+  var tag: String?
   /// Seconds since 1970.
   let modified: Int64?
   /// Whether others may keep it.

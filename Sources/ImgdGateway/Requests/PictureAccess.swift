@@ -32,7 +32,9 @@ package struct PictureAccess {
         403, "expired", "the target was good until \(expires) (seconds since 1970): ask for a new one", field: "expires"
       )
     }
-    var request = try form(of: parsed).request(for: parsed.source.text)
+    let form = parsed.asksForFacts ? WantedForm() : try form(of: parsed)
+    var request = try form.request(for: parsed.source.text)
+    request.asksForFacts = parsed.asksForFacts
     request.expires = parsed.expires
     request.disposition = parsed.disposition
     return request
@@ -101,6 +103,8 @@ package struct PictureRequest: Equatable, Sendable {
   package var form = PictureForm()
   /// Whether its format is one that the client takes.
   package var negotiatesFormat = false
+  /// Whether the answer has the facts of the picture, in place of the picture.
+  var asksForFacts = false
   /// The end of the target, in seconds since 1970: no cache may answer it later.
   package var expires: Int?
   package var disposition = Disposition()
@@ -113,6 +117,7 @@ package struct PictureRequest: Equatable, Sendable {
     fetch.waitsOnline = false
     fetch.form = form
     fetch.form.formats = formats
+    fetch.extras.describe = asksForFacts
     fetch.extras.timeoutMilliseconds = Int(timeout.milliseconds)
     return fetch
   }

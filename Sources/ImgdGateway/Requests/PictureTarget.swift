@@ -3,14 +3,20 @@ internal import ImgdWire
 
 /// The targets that stand for pictures.
 package enum PictureTarget {
-  /// The request of `/fetch` or of a path in the form of imgproxy; nil for any other target.
+  /// The request of `/fetch`, of `/info` or of a path in the form of imgproxy; nil for any other target.
   package static func parse(_ raw: String) throws(GatewayError) -> ParsedRequest? {
-    RequestTarget(raw).path == "/fetch" ? try QueryForm.parse(raw) : try PathForm.parse(raw)
+    switch RequestTarget(raw).path {
+    case "/fetch": return try QueryForm.parse(raw, taking: PictureParameter.allCases)
+    case "/info": return try QueryForm.parse(raw, taking: [.url, .expires, .signature])
+    default: return try PathForm.parse(raw)
+    }
   }
 }
 
 /// A target that was understood, before anything is decided about it.
 package struct ParsedRequest: Equatable, Sendable {
+  /// Whether it is about the facts of a picture, in place of the picture.
+  var asksForFacts = false
   package let source: SourceURL
   /// What is said about the form, of which the last counts.
   let layers: [FormLayer]
@@ -49,14 +55,16 @@ package struct Disposition: Hashable, Sendable {
   var isAttachment = false
 }
 
-/// Reads `/fetch?url=…&width=…`.
+/// Reads `/fetch?url=…&width=…` and `/info?url=…`.
 struct QueryForm {
   private let raw: String
+  private let path: String
+  private let taken: [PictureParameter]
   private var given = GivenParameters()
   private var signedText: Substring
 
-  static func parse(_ raw: String) throws(GatewayError) -> ParsedRequest {
-    var form = QueryForm(raw)
+  static func parse(_ raw: String, taking taken: [PictureParameter]) throws(GatewayError) -> ParsedRequest {
+    var form = QueryForm(raw, taken)
     var rest = RequestTarget(raw).query
     if rest?.isEmpty == true { rest = nil }
     while let query = rest {
@@ -65,16 +73,20 @@ struct QueryForm {
       rest = after
     }
     guard let source = form.given.source else {
-      throw .badRequest("\"url\" is missing: a picture is /fetch?url=https%3A%2F%2Fhost%2Fpath", field: "url")
+      throw .badRequest("\"url\" is missing: a picture is \(form.path)?url=https%3A%2F%2Fhost%2Fpath", field: "url")
     }
     let given = form.given
-    return ParsedRequest(
+    var request = ParsedRequest(
       [given.preset, .own(given.form)].compactMap { $0 }, source, given.disposition, expires: given.expires,
       signature: given.signature, signedText: form.signedText)
+    request.asksForFacts = form.path == "/info"
+    return request
   }
 
-  private init(_ raw: String) {
+  private init(_ raw: String, _ taken: [PictureParameter]) {
     self.raw = raw
+    self.taken = taken
+    path = String(RequestTarget(raw).path)
     signedText = raw[...]
   }
 
@@ -92,12 +104,12 @@ struct QueryForm {
   }
 
   private func parameter(named name: String) throws(GatewayError) -> PictureParameter {
-    if let parameter = PictureParameter(rawValue: name) { return parameter }
-    let names = PictureParameter.allCases.map { $0.rawValue }
+    if let parameter = PictureParameter(rawValue: name), taken.contains(parameter) { return parameter }
+    let names = taken.map { $0.rawValue }
     let advice =
       nearestName(to: name, among: names).map { ": did you mean \"\($0)\"?" }
       ?? "; it has \(names.joined(separator: ", ")). An & in the URL is written %26"
-    throw .badRequest("/fetch has no parameter \"\(Excerpt.of(name))\"\(advice)", field: Excerpt.of(name))
+    throw .badRequest("\(path) has no parameter \"\(Excerpt.of(name))\"\(advice)", field: Excerpt.of(name))
   }
 
   /// The text that a name or a value stands for.
