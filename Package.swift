@@ -130,7 +130,7 @@ let package = Package(
     .target(
       name: "ImgdGateway",
       dependencies: [
-        "CCrypto", "CMicrohttpd", "ImgdProgram", "ImgdConnection", "ImgdWire", "ImgdSystem",
+        "CCrypto", "CMicrohttpd", "ImgdProgram", "ImgdConnection", "ImgdPicture", "ImgdWire", "ImgdSystem",
         "ImgdText",
       ],
       resources: [.embedInCode("Page/page.html")],

@@ -23,9 +23,10 @@ package final class DaemonLink {
   /// is cancelled, and a fetch is then cancelled at the daemon, too. A daemon that is silent for longer than `limit` is
   /// given up.
   @discardableResult package func ask(
-    _ request: Request, within limit: Duration = .seconds(5), _ done: @escaping (Outcome) -> Void
+    _ request: Request, with descriptor: SharedDescriptor? = nil, within limit: Duration = .seconds(5),
+    _ done: @escaping (Outcome) -> Void
   ) -> DaemonCall {
-    let call = DaemonCall(request, done)
+    let call = DaemonCall(request, with: descriptor, done)
     channel.begin(call, within: limit)
     return call
   }

@@ -8,7 +8,7 @@ internal import ImgdSystem
 /// What the threads that serve have in common.
 struct GatewayCommons: Sendable {
   let configuration: GatewayConfiguration
-  let secrets: GatewaySecrets
+  let files: GatewayFiles
   let place: HTTPPlace
   /// Names the daemon's socket, for each connection to it.
   let daemon: @Sendable () -> String
@@ -20,11 +20,11 @@ struct GatewayCommons: Sendable {
   let held: Int
 
   init(
-    _ configuration: GatewayConfiguration, _ secrets: GatewaySecrets, at place: HTTPPlace,
+    _ configuration: GatewayConfiguration, _ files: GatewayFiles, at place: HTTPPlace,
     daemon: @escaping @Sendable () -> String
   ) {
     self.configuration = configuration
-    self.secrets = secrets
+    self.files = files
     self.place = place
     self.daemon = daemon
     addresses = AddressLimits(maxUnderWay: configuration.maxPerAddress, rate: configuration.rate)
@@ -76,15 +76,16 @@ final class Gateway {
     let (configuration, tally) = (commons.configuration, commons.tallies[worker])
     let link = DaemonLink(on: loop, path: commons.daemon)
     let pictures = PictureHandler(
-      link: link, on: loop, timeout: configuration.timeout, cors: CrossOrigins(configuration.cors), room: commons.held,
+      link: link, on: loop, timeout: configuration.timeout, cors: CrossOrigins(configuration.cors),
+      fallbacks: commons.files.fallbacks, fallbackStatus: configuration.fallbackStatus, room: commons.held,
       tally: tally.pictures)
     let page = PageHandler(
-      link: link, on: loop, access: configuration.page, token: commons.secrets.token,
+      link: link, on: loop, access: configuration.page, token: commons.files.token,
       onPurge: { pictures.forgetHeld() }, counters: { commons.counters })
     let router = GatewayRouter(
       page: page, pictures: pictures,
       access: PictureAccess(
-        allow: configuration.allow, keys: commons.secrets.keys, presets: configuration.presets,
+        allow: configuration.allow, keys: commons.files.keys, presets: configuration.presets,
         onlyPresets: configuration.onlyPresets), addresses: commons.addresses, trusted: configuration.trustedProxies,
       loop: loop)
     var limits = HTTPLimits()
@@ -101,16 +102,27 @@ final class Gateway {
   func close(_ done: @escaping () -> Void) { server.close(done) }
 }
 
-/// The secrets that the configuration names.
-struct GatewaySecrets: Sendable {
+/// The files that the configuration names.
+struct GatewayFiles: Sendable {
   let keys: SigningKeys
   let token: PurgeToken?
+  let fallbacks: FallbackPictures
 
-  init(_ configuration: GatewayConfiguration) throws(SecretFileProblem) {
+  init(_ configuration: GatewayConfiguration) throws(GatewayFileProblem) {
     let (keyFile, tokenFile) = (configuration.keyFile, configuration.tokenFile)
-    keys = keyFile.isEmpty ? .none : try SigningKeys.read(path: keyFile)
-    token = tokenFile.isEmpty ? nil : try PurgeToken(SecretFile(tokenFile, for: "HTTP-Gateway.TokenFile").bytes)
+    do throws(SecretFileProblem) {
+      keys = keyFile.isEmpty ? .none : try SigningKeys.read(path: keyFile)
+      token = tokenFile.isEmpty ? nil : try PurgeToken(SecretFile(tokenFile, for: "HTTP-Gateway.TokenFile").bytes)
+    } catch { throw GatewayFileProblem(error.message) }
+    fallbacks = try FallbackPictures(configuration.fallback)
   }
+}
+
+/// A file that the gateway cannot do without, in a sentence for the operator.
+package struct GatewayFileProblem: Error, Equatable {
+  package let message: String
+
+  init(_ message: String) { self.message = message }
 }
 
 /// The numbers that the gateway itself counts, of all its threads, for its metrics.

@@ -52,7 +52,13 @@ package struct ErrorAnswer {
   private let retryAfter: Int?
   private let details: [JSONValue.Member]
   /// Nil for a request that no cache was asked for (RFC 9211, 2).
-  private let cacheStatus: CacheStatus?
+  let cacheStatus: CacheStatus?
+
+  var status: Int { error.status }
+  /// Whether a picture may stand in for it: the target was right, and the daemon has reported that it ends so.
+  private(set) var permitsFallback = false
+
+  var retryFields: HTTPResponse.Fields { retryAfter.map { [("Retry-After", String($0))] } ?? [] }
 
   /// A refusal of the gateway's own.
   package init(_ error: GatewayError) { self.init(error, cacheStatus: nil) }
@@ -78,6 +84,7 @@ package struct ErrorAnswer {
       status, code.rawValue, message, isRetryable: reply.isRetryable, field: details?.text("field"))
     retryAfter = status == 503 ? Self.seconds(details?.number("retry_after_ms")) : nil
     cacheStatus = CacheStatus(ofFailure: code.rawValue, details)
+    permitsFallback = ![400, 414].contains(status)
     self.details = details?.members.filter { Self.shown.contains($0.name) } ?? []
   }
 
@@ -97,7 +104,7 @@ package struct ErrorAnswer {
       ("Content-Type", "application/json"), ("X-Content-Type-Options", "nosniff"), ("Cache-Control", "no-store"),
     ]
     if let cacheStatus { all.append((CacheStatus.field, cacheStatus.text)) }
-    if let retryAfter { all.append(("Retry-After", String(retryAfter))) }
+    all += retryFields
     var writer = JSONWriter()
     writer.object { error.write(to: &$0, details: details) }
     writer.newline()

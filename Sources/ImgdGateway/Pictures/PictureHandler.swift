@@ -14,6 +14,9 @@ package final class PictureHandler {
   private let loop: EventLoop
   private let timeout: Duration
   private let cors: CrossOrigins
+  private let fallbacks: FallbackPictures
+  private let fallbackStatus: FallbackStatus
+  private let fallbackForms: FallbackForms
   private let wallSeconds: () -> Int64
   private let held: HeldPictures
   private let tally: PictureTally
@@ -22,7 +25,7 @@ package final class PictureHandler {
   /// 1970, for dates.
   package init(
     link: DaemonLink, on loop: EventLoop, timeout: Duration, cors: CrossOrigins = CrossOrigins(),
-    room: Int = HeldPictures.fewest,
+    fallbacks: FallbackPictures = .none, fallbackStatus: FallbackStatus = .error, room: Int = HeldPictures.fewest,
     tally: PictureTally = PictureTally(), wallSeconds: @escaping () -> Int64 = { WallClock.seconds }
   ) {
     self.link = link
@@ -30,6 +33,9 @@ package final class PictureHandler {
     self.tally = tally
     self.timeout = timeout
     self.cors = cors
+    self.fallbacks = fallbacks
+    self.fallbackStatus = fallbackStatus
+    fallbackForms = FallbackForms(link: link)
     self.wallSeconds = wallSeconds
     held = HeldPictures(link: link, on: loop, room: room)
   }
@@ -104,14 +110,11 @@ package final class PictureHandler {
     case .failure(.silent): return settle(fetch, with: .silent)
     case .failure: return settle(fetch, with: .unreachable)
     }
-    guard answer.reply.succeeded == true else { return settle(fetch, with: ErrorAnswer(answer.reply)) }
+    guard answer.reply.succeeded == true else { return fail(fetch, request, with: ErrorAnswer(answer.reply)) }
     // A process without room for a descriptor receives none.
     guard let facts = PictureFacts(answer.reply), answer.hasDescriptor else { return settle(fetch, with: .unreachable) }
     guard !facts.isDrawing || fetch.request.asksForFacts else { return askForPixels(request, for: fetch, as: place) }
-    let headers = PictureHeaders(
-      facts: facts, status: CacheStatus(of: answer.reply), common: fetch.fields.all,
-      mostFresh: fetch.request.expires.map { $0 - Int(wallSeconds()) },
-      disposition: fetch.request.disposition)
+    let headers = headers(of: facts, CacheStatus(of: answer.reply), for: fetch)
     guard !fetch.request.asksForFacts else {
       let facts = headers.ofFacts
       return settle(fetch, with: self.reply(to: fetch.exchange, facts) { facts.response(telling: answer.reply) }.0)
@@ -123,6 +126,36 @@ package final class PictureHandler {
       return response
     }
     settle(fetch, with: response, bytes: bytes)
+  }
+
+  private func headers(of facts: PictureFacts, _ status: CacheStatus, for fetch: PictureFetch) -> PictureHeaders {
+    PictureHeaders(
+      facts: facts, status: status, common: fetch.fields.all,
+      mostFresh: fetch.request.expires.map { $0 - Int(wallSeconds()) }, disposition: fetch.request.disposition)
+  }
+
+  /// Answers with the fallback picture, or if there is none, with the error.
+  private func fail(_ fetch: PictureFetch, _ request: FetchRequest, with error: ErrorAnswer) {
+    guard error.permitsFallback, !fetch.request.asksForFacts,
+      let picture = fallbacks.picture(for: fetch.request.presets)
+    else { return settle(fetch, with: error) }
+    fallbackForms.show(picture, inPlaceOf: request, within: timeout + Self.grace) { [unowned self] answer in
+      guard let answer, let facts = PictureFacts(answer.reply), let status = error.cacheStatus else {
+        return settle(fetch, with: error)
+      }
+      let headers = headers(of: facts.standingIn, status, for: fetch)
+      guard fallbackStatus == .ok else {
+        // Conditions and ranges are about answers that succeed (RFC 9110, 13.2.1).
+        let response = headers.wholeResponse(
+          answer.takeDescriptor(), status: error.status, adding: error.retryFields)
+        return settle(fetch, with: response, bytes: facts.bytes)
+      }
+      let part = { headers.partResponse($0, answer.takeDescriptor()) }
+      let (response, bytes) = reply(to: fetch.exchange, headers, part: part) {
+        headers.wholeResponse(answer.takeDescriptor())
+      }
+      settle(fetch, with: response, bytes: bytes)
+    }
   }
 
   /// Asks for a PNG in place of a drawing: a browser would run what is in that, as a page of this host.

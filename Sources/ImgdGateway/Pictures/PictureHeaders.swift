@@ -49,7 +49,9 @@ struct PictureHeaders {
   // MARK: Answers
 
   /// The whole picture, from a file that holds nothing else.
-  func wholeResponse(_ file: consuming FileDescriptor?) -> HTTPResponse { response(200, whole, file, 0..<facts.bytes) }
+  func wholeResponse(
+    _ file: consuming FileDescriptor?, status: Int = 200, adding further: HTTPResponse.Fields = []
+  ) -> HTTPResponse { response(status, whole + further, file, 0..<facts.bytes) }
 
   func partResponse(_ range: Range<Int>, _ file: consuming FileDescriptor?) -> HTTPResponse {
     let place = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(facts.bytes)"
@@ -120,12 +122,19 @@ struct PictureFacts {
   /// An entity tag, with its quotes, strong for the picture itself; nil if the daemon has no checksum.
   var tag: String?
   /// Seconds since 1970.
-  let modified: Int64?
+  private(set) var modified: Int64?
   /// Whether others may keep it.
-  let mayBeKept: Bool
-  let age: Int
+  private(set) var mayBeKept: Bool
+  private(set) var age: Int
   /// Zero for a stale picture.
-  let freshFor: Int
+  private(set) var freshFor: Int
+
+  /// The same of a picture that stands in for another one, for a minute.
+  var standingIn: PictureFacts {
+    var facts = self
+    (facts.modified, facts.mayBeKept, facts.age, facts.freshFor) = (nil, true, 0, 60)
+    return facts
+  }
 
   /// Whether it is a document that a browser would open, and not pixels.
   var isDrawing: Bool { type == "image/svg+xml" }

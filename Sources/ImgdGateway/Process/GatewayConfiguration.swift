@@ -28,6 +28,9 @@ package struct GatewayConfiguration: ProgramConfiguration {
   package var onlyPresets = false
   /// The origins whose scripts may read pictures; `*` for all.
   package var cors: [String] = []
+  /// Pictures that stand in for those that cannot be shown.
+  package var fallback: [FallbackFile] = []
+  package var fallbackStatus = FallbackStatus.error
   package var page = PageAccess.local
   /// A file with the token that a purge needs; if empty, nothing is purged.
   package var tokenFile = ""
@@ -58,6 +61,12 @@ package struct GatewayConfiguration: ProgramConfiguration {
       "Presets", \.presets, .presets, "Named forms of pictures, such as thumb:300x200:cover and large:1600x:webp:q80."),
     key("OnlyPresets", \.onlyPresets, .boolean, "Whether a request must name a preset, and may set nothing else."),
     key("Cors", \.cors, .origins, "Origins whose scripts may read pictures, such as https://example.org; * for all."),
+    key(
+      "Fallback", \.fallback, .fallbacks,
+      "Files of pictures shown in place of failures: /path, and preset:/path for one preset."),
+    key(
+      "FallbackStatus", \.fallbackStatus, .word,
+      "The status of a fallback picture: that of the failure (error), or 200."),
     key(
       "Page", \.page, .word, "Who sees the page, its events and the metrics: this machine's browsers (local), all, no."),
     key(
@@ -99,13 +108,21 @@ package struct GatewayConfiguration: ProgramConfiguration {
     _ help: String
   ) -> ConfigurationKey<GatewayConfiguration> { ConfigurationKey(.gateway, name, place, format, isLive: false, help) }
 
-  /// Reports `OnlyPresets` without any preset: such a gateway would refuse everything.
+  /// Reports `OnlyPresets` without any preset, since such a gateway would refuse everything, and pictures for presets
+  /// that there are not.
   package func contradictions(origin: (_ key: String) -> String) -> [String] {
-    guard onlyPresets, presets.isEmpty else { return [] }
-    return [
-      "\(origin("HTTP-Gateway.OnlyPresets")): HTTP-Gateway.OnlyPresets=yes leaves nothing to ask for: "
-        + "set HTTP-Gateway.Presets, such as thumb:300x200:cover"
-    ]
+    var problems: [String] = []
+    if onlyPresets, presets.isEmpty {
+      problems.append(
+        "\(origin("HTTP-Gateway.OnlyPresets")): HTTP-Gateway.OnlyPresets=yes leaves nothing to ask for: "
+          + "set HTTP-Gateway.Presets, such as thumb:300x200:cover")
+    }
+    for name in fallback.compactMap(\.preset) where !presets.contains(where: { $0.name == name }) {
+      problems.append(
+        "\(origin("HTTP-Gateway.Fallback")): HTTP-Gateway.Fallback has a picture for the preset '\(shown(name))', "
+          + "which HTTP-Gateway.Presets has not: name one of those, or none")
+    }
+    return problems
   }
 }
 
@@ -208,6 +225,30 @@ extension ValueFormat where Value == [String] {
       return origins
     } text: {
       $0.joined(separator: " ")
+    }
+  }
+}
+
+extension ValueFormat where Value == [FallbackFile] {
+  /// Absolute paths, separated by blanks, each alone or behind the name of a preset.
+  static var fallbacks: Self {
+    Self { text throws(WrongValue) in
+      var files: [FallbackFile] = []
+      for word in text.split(whereSeparator: { $0 == " " || $0 == "\t" }) {
+        let slash = word.firstIndex(of: "/") ?? word.endIndex
+        let name = word[..<slash]
+        guard slash < word.endIndex, name.isEmpty || name.last == ":" && name.count > 1 else {
+          throw WrongValue("contains '\(shown(String(word)))': write /path, or name:/path with the name of a preset")
+        }
+        let file = FallbackFile(String(word[slash...]), of: name.isEmpty ? nil : String(name.dropLast()))
+        guard !files.contains(where: { $0.preset == file.preset }) else {
+          throw WrongValue("has two pictures for \(file.preset ?? "all requests"): leave one out")
+        }
+        files.append(file)
+      }
+      return files
+    } text: {
+      $0.map(\.text).joined(separator: " ")
     }
   }
 }

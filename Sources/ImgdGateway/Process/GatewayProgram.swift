@@ -44,16 +44,17 @@ package enum GatewayProgram {
     }
   }
 
-  /// Checks the files of secrets as part of the configuration.
+  /// Checks the files that it names as part of the configuration.
   private static func check(_ configuration: GatewayConfiguration, _ options: GatewayOptions) -> CInt {
-    do throws(SecretFileProblem) { _ = try GatewaySecrets(configuration) } catch {
+    do throws(GatewayFileProblem) { _ = try GatewayFiles(configuration) } catch {
       return fail(error.message, EX_CONFIG)
     }
     // Root checks what the service's user would be able to read.
     let instance = Instance(environment: ProcessEnvironment.all, uid: geteuid())
     let user = instance.isCheckedByRoot ? ServiceUser(of: "imgd-http.service", orNamed: "imgd-http") : nil
     let secrets = [configuration.keyFile, configuration.tokenFile].filter { !$0.isEmpty }
-    let files = options.files(of: instance).map { ServiceFile($0) } + secrets.map { ServiceFile($0, isSecret: true) }
+    let others = options.files(of: instance) + configuration.fallback.map(\.path)
+    let files = others.map { ServiceFile($0) } + secrets.map { ServiceFile($0, isSecret: true) }
     let complaints = user?.complaints(about: files) ?? []
     guard complaints.isEmpty else { return fail(complaints.joined(separator: "\n"), EX_CONFIG) }
     return say("the configuration is good\n")
@@ -80,12 +81,12 @@ package enum GatewayProgram {
     _ configuration: GatewayConfiguration, _ options: GatewayOptions, _ listener: HTTPListener,
     _ service: GatewayService, on loop: EventLoop
   ) throws(SystemFailure) -> CInt {
-    let secrets: GatewaySecrets
-    do throws(SecretFileProblem) { secrets = try GatewaySecrets(configuration) } catch {
+    let files: GatewayFiles
+    do throws(GatewayFileProblem) { files = try GatewayFiles(configuration) } catch {
       return failToServe(error.message, EX_CONFIG)
     }
     // Looked for at each connection: the user's own daemon may have been started since.
-    let commons = GatewayCommons(configuration, secrets, at: try listener.makePlace()) { [socket = options.socket] in
+    let commons = GatewayCommons(configuration, files, at: try listener.makePlace()) { [socket = options.socket] in
       SocketSearch.path(named: socket, environment: ProcessEnvironment.all)
     }
     let workers = try GatewayWorkers(commons, listening: listener, on: loop)

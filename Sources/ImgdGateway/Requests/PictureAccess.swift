@@ -35,6 +35,7 @@ package struct PictureAccess {
     let form = parsed.asksForFacts ? WantedForm() : try form(of: parsed)
     var request = try form.request(for: parsed.source.text)
     request.asksForFacts = parsed.asksForFacts
+    request.presets = parsed.layers.compactMap { if case .preset(let name) = $0 { name } else { nil } }
     request.expires = parsed.expires
     request.disposition = parsed.disposition
     return request
@@ -103,6 +104,8 @@ package struct PictureRequest: Equatable, Sendable {
   package var form = PictureForm()
   /// Whether its format is one that the client takes.
   package var negotiatesFormat = false
+  /// The names of the presets of its target.
+  var presets: [String] = []
   /// Whether the answer has the facts of the picture, in place of the picture.
   var asksForFacts = false
   /// The end of the target, in seconds since 1970: no cache may answer it later.

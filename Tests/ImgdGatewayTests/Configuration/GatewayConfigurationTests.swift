@@ -38,7 +38,8 @@ struct GatewayConfigurationTests {
       GatewayConfiguration().entries.map { "\($0.section).\($0.key)=\($0.value)" }
         == [
           "Listen=/run/imgd/http.sock", "Allow=", "KeyFile=", "Presets=", "OnlyPresets=no",
-          "Cors=", "Page=local", "TokenFile=", "TrustedProxies=unix", "Workers=auto",
+          "Cors=", "Fallback=", "FallbackStatus=error", "Page=local", "TokenFile=", "TrustedProxies=unix",
+          "Workers=auto",
           "MaxConnections=1024",
           "MaxPerAddress=32", "Rate=0", "Timeout=30s", "IdleTimeout=30s",
         ].map { "HTTP-Gateway." + $0 })
@@ -47,7 +48,8 @@ struct GatewayConfigurationTests {
   /// Another value for each key, as it is printed again.
   private static let others: [(key: String, value: String)] = [
     ("Listen", "[::1]:8080"), ("Allow", "example.org 10.0.0.7 [::1] *"), ("KeyFile", "/k"),
-    ("Presets", "thumb:cover"), ("Cors", "https://a.example http://[::1]:3000 *"), ("Page", "all"), ("TokenFile", "/t"),
+    ("Presets", "thumb:cover"), ("Cors", "https://a.example http://[::1]:3000 *"), ("Fallback", "/a.png"),
+    ("FallbackStatus", "200"), ("Page", "all"), ("TokenFile", "/t"),
     ("TrustedProxies", "loopback"),
     ("Workers", "3"), ("MaxConnections", "1"), ("MaxPerAddress", "1"), ("Rate", "5"), ("Timeout", "1s"),
     ("IdleTimeout", "1min"),
@@ -143,6 +145,18 @@ struct GatewayConfigurationTests {
     #expect(
       try problem("Presets", "a:cover a")?.hasSuffix("has two presets with the name a: rename one")
         == true)
+  }
+
+  @Test func `a fallback picture is for a preset that there is`() throws {
+    let files = try load([
+      "--set", "HTTP-Gateway.Presets=a b", "--set", "HTTP-Gateway.Fallback=/x:y.png b:/z.png",
+    ]).fallback
+    #expect(files == [FallbackFile("/x:y.png"), FallbackFile("/z.png", of: "b")])
+    #expect(try problem("Fallback", "c:/z.png")?.contains("'c', which HTTP-Gateway.Presets has not") == true)
+    for value in ["z.png", ":/z.png", "a/z.png", "a:z.png", "b:"] {
+      #expect(try problem("Fallback", value)?.contains("write /path, or name:/path") == true, "\(value)")
+    }
+    #expect(try problem("Fallback", "/a /b")?.contains("two pictures for all requests") == true)
   }
 
   @Test func `requests that may only name presets need some`() throws {

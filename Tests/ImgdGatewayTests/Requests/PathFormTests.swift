@@ -133,7 +133,9 @@ struct PathFormTests {
     let icon = try Preset(parsing: "icon:32x32:cover")
     let wide = try Preset(parsing: "wide:64x")
     for start in ["/", "/insecure/", "/unsafe/", "/_/"] {
-      #expect(try picture(start + options + Self.source, presets: [icon, wide]) == request)
+      var read = try picture(start + options + Self.source, presets: [icon, wide])
+      read?.presets = []
+      #expect(read == request)
     }
   }
 

@@ -43,7 +43,7 @@ struct PresetTests {
     let target = "/fetch?url=https%3A%2F%2Fpictures.example%2Fcat.jpg&preset=thumb"
     let thumb = cat {
       ($0.width, $0.height, $0.fit, $0.crop) = (300, 200, .cover, .attention)
-      ($0.format, $0.quality) = (.webp, 80)
+      ($0.format, $0.quality, $0.presets) = (.webp, 80, ["thumb"])
     }
     #expect(try picture(target, presets: presets) == thumb)
     var double = thumb
@@ -51,7 +51,7 @@ struct PresetTests {
     #expect(try picture(target + "&dpr=2", presets: presets) == double)
     let other = cat {
       ($0.width, $0.height, $0.enlarge) = (10, 20, true)
-      ($0.format, $0.quality) = (.original, 5)
+      ($0.format, $0.quality, $0.presets) = (.original, 5, ["thumb"])
     }
     let values =
       "&width=10&height=20&fit=contain&format=original&quality=5&enlarge=true&crop=centre"

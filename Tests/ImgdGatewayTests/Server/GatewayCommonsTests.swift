@@ -12,7 +12,7 @@ struct GatewayCommonsTests {
     change(&configuration)
     let listener = try HTTPListener(address: "127.0.0.1", port: 0)
     return GatewayCommons(
-      configuration, try GatewaySecrets(configuration), at: try listener.makePlace()
+      configuration, try GatewayFiles(configuration), at: try listener.makePlace()
     ) { "" }
   }
 
