@@ -15,12 +15,13 @@ final class PictureStage {
   let tally = PictureTally()
   let handler: PictureHandler
 
-  init(cors: [String] = []) throws {
+  init(cors: [String] = [], fallbacks: FallbackPictures = .none) throws {
     loop = try EventLoop(clock: clock)
     daemon = try PlannedDaemon(on: loop)
     link = DaemonLink(on: loop) { [path = daemon.path] in path }
     handler = PictureHandler(
-      link: link, on: loop, timeout: .seconds(30), cors: CrossOrigins(cors), tally: tally, wallSeconds: { Self.now })
+      link: link, on: loop, timeout: .seconds(30), cors: CrossOrigins(cors), fallbacks: fallbacks, tally: tally,
+      wallSeconds: { Self.now })
   }
 
   /// Hands a request to the handler, under a target of its own, and lets it come to an end.
