@@ -221,7 +221,8 @@ final class Downloader {
       download.fallback == nil
       ? download.mergeKey.headers + (download.confirming?.conditions ?? []) : download.mergeKey.headersForOthers
     let order = TransferOrder(
-      serial: download.serial, url: url.text, headers: headers + ownFields(for: url, beside: headers),
+      serial: download.serial, url: url.text,
+      headers: headers + download.mergeKey.tracing + ownFields(for: url, beside: headers),
       maxBytes: download.allowance.bytes, deadline: download.allowance.time, keepsPartial: download.isForKeeping,
       uid: download.uid, isAfterPublic: download.mergeKey.isAfterPublic, signer: origins.signer(for: url),
       proxy: proxies.proxy(for: url), throttle: scheduler.throttle(of: download.serial))
