@@ -41,6 +41,7 @@ struct GatewayConfigurationTests {
           "Page=local", "TokenFile=", "TrustedProxies=unix", "Workers=auto",
           "MaxConnections=1024",
           "MaxPerAddress=32", "Rate=0", "Timeout=30s", "IdleTimeout=30s",
+          "AccessLog=no", "AccessLogFile=", "AccessLogSample=1",
         ].map { "HTTP-Gateway." + $0 })
   }
 
@@ -50,7 +51,7 @@ struct GatewayConfigurationTests {
     ("Presets", "thumb:cover"), ("Page", "all"), ("TokenFile", "/t"),
     ("TrustedProxies", "loopback"),
     ("Workers", "3"), ("MaxConnections", "1"), ("MaxPerAddress", "1"), ("Rate", "5"), ("Timeout", "1s"),
-    ("IdleTimeout", "1min"),
+    ("IdleTimeout", "1min"), ("AccessLog", "combined"), ("AccessLogFile", "/l"), ("AccessLogSample", "100"),
   ]
 
   @Test(arguments: others)
