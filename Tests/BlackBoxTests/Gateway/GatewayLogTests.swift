@@ -39,9 +39,13 @@ struct GatewayLogTests {
   }
 
   @Test func `a file that cannot be written ends the start`() throws {
-    #expect(throws: (any Error).self) {
-      try GatewayStage(["AccessLog=json", "AccessLogFile=\(directory.path)/none/log"])
-    }
+    let settings = ["AccessLog=json", "AccessLogFile=\(directory.path)/none/log"]
+    let (code, output) = try ChildProcess.run(
+      BuiltProduct.path(of: "imgd-http"),
+      ["-c", "/dev/null", "--listen", directory.path + "/http.sock"]
+        + settings.flatMap { ["--set", "HTTP-Gateway." + $0] })
+    #expect(code == EX_CANTCREAT)
+    #expect(output.contains("\(settings[1]) cannot be written: No such file or directory"), "\(output)")
   }
 
   @Test func `the metrics are well formed, and the histograms count each answer once`() throws {
