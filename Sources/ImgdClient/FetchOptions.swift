@@ -80,6 +80,8 @@ public struct FetchOptions: Hashable, Sendable {
   }
   /// The quality of that encoding, 1 to 100.
   public var quality: Int?
+  /// The most bytes of an encoding that has a quality, which is lowered until it fits.
+  public var encodedBytes: Int?
   /// The frames of an animation that another form keeps.
   public var frames = Frames.auto
   /// How pixels lie in memory.
@@ -127,7 +129,7 @@ public struct FetchOptions: Hashable, Sendable {
     var extras = FetchExtras()
     extras.form = PictureForm(
       box: resize?.box, formats: formats.isEmpty ? [.original] : formats.map { wireWord($0) }, quality: quality,
-      frames: wireWord(frames), layout: wireWord(layout))
+      mostBytes: encodedBytes, frames: wireWord(frames), layout: wireWord(layout))
     extras.describe = describe
     extras.share = share
     extras.tags = tags

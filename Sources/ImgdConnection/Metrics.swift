@@ -19,11 +19,7 @@ package enum Metrics {
         family.name, family.kind.rawValue, family.help,
         family.series.compactMap { series in statistics.real(series.path).map { (series.labels, $0) } })
     }
-    addLatencies(
-      of: ["hit", "fetch"], from: statistics, to: &page, named: "imgd_request_duration", "from a request to its answer")
-    addLatencies(
-      of: ["fleet"], from: statistics, to: &page, named: "imgd_fleet_lookup_duration",
-      "from a question to the fleet's server to its answer")
+    for family in LatencyFamily.all { family.add(of: statistics, to: &page) }
     addStates(of: statistics, to: &page)
     OriginMetrics(origins).add(to: &page)
     addUnknown(of: statistics, to: &page, by: program)
@@ -33,28 +29,6 @@ package enum Metrics {
   /// Whether a number, named by its path in the answer, only grows.
   package static func isCounter(_ path: String) -> Bool {
     MetricFamily.counters.contains(path) || path.hasPrefix("latency_us.")
-  }
-
-  /// Adds latencies as a summary without a sum of all times, which the daemon does not report.
-  private static func addLatencies(
-    of wanted: [String], from statistics: DaemonStatistics, to page: inout MetricsPage, named metric: String,
-    _ span: String
-  ) {
-    let kinds = wanted.filter { statistics.reply.object("latency_us")?.object($0) != nil }
-    guard !kinds.isEmpty else { return }
-    let name = metric + "_seconds"
-    page.begin(name, "summary", "Time " + span)
-    for kind in kinds {
-      for (field, quantile) in [("p50", "0.5"), ("p90", "0.9"), ("p99", "0.99")] {
-        guard let time = statistics.real("latency_us.\(kind).\(field)") else { continue }
-        page.add(name, [("kind", kind), ("quantile", quantile)], seconds(time))
-      }
-      guard let count = statistics.real("latency_us.\(kind).count") else { continue }
-      page.add(name + "_count", [("kind", kind)], count)
-    }
-    page.add(
-      metric + "_max_seconds", "gauge", "The longest time " + span,
-      kinds.compactMap { kind in statistics.real("latency_us.\(kind).max").map { ([("kind", kind)], seconds($0)) } })
   }
 
   /// Seconds from microseconds, which the daemon reports with one decimal.
@@ -88,7 +62,8 @@ package enum Metrics {
   }
 
   private static func addUnknown(of statistics: DaemonStatistics, to page: inout MetricsPage, by program: String) {
-    for (path, value) in statistics.numbers where !MetricFamily.known.contains(path) && path.contains(".") {
+    for (path, value) in statistics.numbers
+    where !MetricFamily.known.contains(path) && path.contains(".") && !path.hasPrefix("latency_us.") {
       page.add(
         "imgd_" + String(path.unicodeScalars.map { isLetter($0) ? Character($0) : "_" }), "untyped",
         "Not known to this release of \(program)", [([], Double(value))])
@@ -131,6 +106,20 @@ package struct MetricsPage {
     guard !samples.isEmpty else { return }
     begin(name, type, help)
     for sample in samples { add(name, sample.labels, sample.value) }
+  }
+
+  /// Adds a histogram with its buckets; adds nothing without a sample.
+  package mutating func addHistogram(_ name: String, _ help: String, _ samples: [LatencySample]) {
+    guard !samples.isEmpty else { return }
+    begin(name, "histogram", help)
+    for sample in samples {
+      for (bound, count) in zip(LatencyBounds.seconds, sample.within) {
+        add(name + "_bucket", sample.labels + [("le", "\(bound)")], Double(count))
+      }
+      add(name + "_bucket", sample.labels + [("le", "+Inf")], Double(sample.count))
+      add(name + "_sum", sample.labels, sample.seconds)
+      add(name + "_count", sample.labels, Double(sample.count))
+    }
   }
 
   mutating func begin(_ name: String, _ type: String, _ help: String) {
@@ -298,10 +287,57 @@ struct MetricFamily: Sendable {
   /// The numbers that only grow.
   static let counters = Set(all.filter { $0.kind == .counter }.flatMap { $0.series.map { $0.path } })
 
-  /// The numbers that have a metric here, and those that need none: a sum of others, the process id, and the latencies.
-  static let known = Set(all.flatMap { $0.series.map { $0.path } }).union(
-    ["held.total", "process.pid"]
-      + ["hit", "fetch", "fleet"].flatMap { kind in
-        ["count", "p50", "p90", "p99", "max"].map { "latency_us.\(kind).\($0)" }
+  /// The numbers that have a metric here, and those that need none: a sum of others, and the process id.
+  static let known = Set(all.flatMap { $0.series.map { $0.path } }).union(["held.total", "process.pid"])
+}
+
+/// Latencies as a histogram, whose buckets may be added over hosts.
+private struct LatencyFamily {
+  let name: String
+  let help: String
+  /// The objects of `latency_us`, with the labels that tell them apart.
+  let series: [(field: String, labels: MetricsPage.Labels)]
+
+  static let all = [
+    LatencyFamily(
+      name: "request_duration", help: "from a request to its answer",
+      series: ["hit", "fetch"].map { ($0, [("kind", $0)]) }),
+    LatencyFamily(
+      name: "download_wait", help: "for which downloads waited for their turn", series: [("download_wait", [])]),
+    LatencyFamily(name: "download_duration", help: "that downloads took", series: [("download", [])]),
+    LatencyFamily(name: "decode_wait", help: "for which orders waited for a decoder", series: [("decode_wait", [])]),
+    LatencyFamily(name: "decode_duration", help: "for which decoders had an order", series: [("decode", [])]),
+    LatencyFamily(
+      name: "fleet_lookup_duration", help: "from a question to the fleet's server to its answer",
+      series: [("fleet", [])]),
+  ]
+
+  func add(of statistics: DaemonStatistics, to page: inout MetricsPage) {
+    let latencies = statistics.reply.object("latency_us")
+    page.addHistogram(
+      "imgd_\(name)_seconds", "Time \(help)",
+      series.compactMap { field, labels in
+        guard let times = latencies?.object(field), let counts = times.numbers("buckets"),
+          let count = times.number("count"), let sum = times.fraction("sum")
+        else { return nil }
+        return LatencySample(labels: labels, within: counts, count: count, seconds: Metrics.seconds(sum))
       })
+  }
+}
+
+/// How long things took, as a metric has it.
+package struct LatencySample {
+  let labels: MetricsPage.Labels
+  /// How many took at most as long as each of `LatencyBounds`.
+  let within: [Int]
+  let count: Int
+  /// Of all together.
+  let seconds: Double
+
+  package init(labels: MetricsPage.Labels, within: [Int], count: Int, seconds: Double) {
+    self.labels = labels
+    self.within = within
+    self.count = count
+    self.seconds = seconds
+  }
 }

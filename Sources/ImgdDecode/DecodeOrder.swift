@@ -66,8 +66,13 @@ package struct Rendition: Hashable, Sendable {
   package var frames: Frames
   /// Of pixels.
   package var layout: Layout
+  /// Of a file whose format has a quality, which is lowered until the file fits.
+  package var mostBytes: Int?
 
-  package init(_ output: Output, box: Box? = nil, frames: Frames = .all, layout: Layout = .rgba) {
+  package init(
+    _ output: Output, box: Box? = nil, frames: Frames = .all, layout: Layout = .rgba, mostBytes: Int? = nil
+  ) {
+    self.mostBytes = mostBytes
     self.layout = layout
     self.output = output
     self.box = box
@@ -187,6 +192,17 @@ package struct Rendition: Hashable, Sendable {
       self.crop = crop
       self.enlarges = enlarges
       self.isLinear = isLinear
+    }
+  }
+}
+
+extension PictureFormat {
+  /// The quality in which it is written where none is named; nil for a format that has none.
+  package var usualQuality: Int? {
+    switch self {
+    case .jpeg, .webp, .jxl: 80
+    case .avif: 55
+    default: nil
     }
   }
 }

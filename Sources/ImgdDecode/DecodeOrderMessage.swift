@@ -30,7 +30,8 @@ extension MessageWriter {
     append32(limits.dimension)
   }
 
-  /// kind of output (1 byte), format (1), quality or layout (1), frames (1), whether there is a box (1), box
+  /// kind of output (1 byte), format (1), quality or layout (1), frames (1), bytes (8, 0 for any), whether there is a box
+  /// (1), box
   fileprivate mutating func append(_ rendition: Rendition) {
     switch rendition.output {
     case .pixels: append([0, MessageLayout.none, rendition.layout.rawValue])
@@ -39,6 +40,7 @@ extension MessageWriter {
     case .description: append([2, MessageLayout.none, 0])
     }
     append(rendition.frames.rawValue)
+    append(UInt64(clamping: rendition.mostBytes ?? 0))
     append(rendition.box != nil)
     if let box = rendition.box { append(box) }
   }
@@ -89,10 +91,14 @@ extension MessageReader {
   }
 
   fileprivate mutating func rendition() -> Rendition? {
-    guard let (output, layout) = output(), let frames = byte().flatMap(Rendition.Frames.init), let isInBox = flag()
+    guard let (output, layout) = output(), let frames = byte().flatMap(Rendition.Frames.init),
+      let bytes = number(UInt64.self).flatMap({ Int(exactly: $0) }), let isInBox = flag()
     else { return nil }
-    guard isInBox else { return Rendition(output, frames: frames, layout: layout) }
-    return box().map { Rendition(output, box: $0, frames: frames, layout: layout) }
+    var rendition = Rendition(output, frames: frames, layout: layout, mostBytes: bytes == 0 ? nil : bytes)
+    guard isInBox else { return rendition }
+    guard let box = box() else { return nil }
+    rendition.box = box
+    return rendition
   }
 
   private mutating func output() -> (Rendition.Output, Rendition.Layout)? {

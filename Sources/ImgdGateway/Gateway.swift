@@ -13,6 +13,8 @@ struct GatewayCommons: Sendable {
   /// Names the daemon's socket, for each connection to it.
   let daemon: @Sendable () -> String
   let addresses: AddressLimits
+  /// Nil where no request is logged.
+  let log: AccessLog?
   /// What each of them has done.
   let tallies: [GatewayTally]
   private let connections: Int
@@ -20,13 +22,14 @@ struct GatewayCommons: Sendable {
   let held: Int
 
   init(
-    _ configuration: GatewayConfiguration, _ files: GatewayFiles, at place: HTTPPlace,
+    _ configuration: GatewayConfiguration, _ files: GatewayFiles, at place: HTTPPlace, log: AccessLog? = nil,
     daemon: @escaping @Sendable () -> String
   ) {
     self.configuration = configuration
     self.files = files
     self.place = place
     self.daemon = daemon
+    self.log = log
     addresses = AddressLimits(maxUnderWay: configuration.maxPerAddress, rate: configuration.rate)
     let workers = configuration.workers ?? max(1, min(4, Processors.count / 2))
     connections = Self.connections(of: configuration, workers)
@@ -53,7 +56,7 @@ struct GatewayCommons: Sendable {
   }
 
   var counters: GatewayCounters {
-    tallies.reduce(into: GatewayCounters(limited: addresses.refused)) { sum, tally in
+    tallies.reduce(into: GatewayCounters(limited: addresses.refused, lost: log?.lost ?? 0)) { sum, tally in
       sum.server = sum.server + tally.server.counters
       sum.bytesSent += tally.pictures.bytes.count
       sum.held += tally.pictures.held.count
@@ -94,7 +97,7 @@ final class Gateway {
     limits.idleTimeout = configuration.idleTimeout
     limits.closingTimeout = .seconds(8)
     server = try HTTPServer(
-      on: loop, at: commons.place, limits: limits, tally: tally.server, onRequest: router.route)
+      on: loop, at: commons.place, limits: limits, tally: tally.server, log: commons.log, onRequest: router.route)
     page.gatherPast()
   }
 
@@ -134,6 +137,8 @@ package struct GatewayCounters: Equatable {
   package var held = 0
   /// Requests refused because their address had too many.
   package var limited = 0
+  /// Lines that the access log has lost.
+  package var lost = 0
 }
 
 /// The metrics that `/metrics` has in addition to the daemon's.
@@ -153,10 +158,14 @@ enum GatewayMetrics {
       ("bytes_sent_total", "counter", "Bytes of pictures in answers", counters.bytesSent),
       ("held_total", "counter", "Answers given again without the daemon", counters.held),
       ("limited_total", "counter", "Requests refused for their address", counters.limited),
+      ("log_lost_total", "counter", "Lines that the access log has lost", counters.lost),
     ]
     page.add(
       "imgd_http_requests_total", "counter", "Requests answered, by the class of their status",
       server.answers.enumerated().map { ([("code", "\($0.offset + 1)xx")], Double($0.element)) })
+    page.addHistogram(
+      "imgd_http_request_duration_seconds", "Time from a request to the beginning of its answer",
+      [server.held.sample(of: "held"), server.other.sample(of: "other")])
     for (name, kind, help, value) in single { page.add("imgd_http_" + name, kind, help, [([], Double(value))]) }
     return page.text + "\n"
   }

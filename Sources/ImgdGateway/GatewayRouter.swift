@@ -15,6 +15,7 @@ struct GatewayRouter {
       // The address by which the request is counted; nil for a program of this machine.
       let client = ForwardedAddress.client(
         of: exchange.fields("X-Forwarded-For"), peer: exchange.peer, trusting: trusted)
+      exchange.notes.client = client
       let place = try client.map { client throws(GatewayError) in try addresses.begin(client, now: loop.now) }
       // Only when the answer has been sent, so that slow readers count.
       exchange.onEnd = { place?.giveBack() }

@@ -158,6 +158,7 @@ extension FetchExtras {
     PictureForm(
       box: try BoxParser.box(fields, in: line), formats: try FormatParser.formats(fields, in: line),
       quality: try fields.integer(.quality, WireLimits.quality, in: line),
+      mostBytes: try fields.integer(.encodedBytes, 1...Int.max, in: line),
       frames: try fields.word(.frames, default: .auto, in: line), layout: try FormatParser.layout(fields, in: line))
   }
 }

@@ -19,14 +19,17 @@ package struct PictureForm: Hashable, Sendable {
   package var formats = [OutputFormat.original]
   /// The quality of the encoding; 100 is the best.
   package var quality: Int?
+  /// The most bytes of the encoding, whose quality is lowered until it fits.
+  package var mostBytes: Int?
   package var frames = FrameChoice.auto
   /// How pixels lie in memory; it means nothing for a file.
   package var layout = PixelLayout.rgba8
 
   package init(
-    box: Box? = nil, formats: [OutputFormat] = [.original], quality: Int? = nil, frames: FrameChoice = .auto,
-    layout: PixelLayout = .rgba8
+    box: Box? = nil, formats: [OutputFormat] = [.original], quality: Int? = nil, mostBytes: Int? = nil,
+    frames: FrameChoice = .auto, layout: PixelLayout = .rgba8
   ) {
+    self.mostBytes = mostBytes
     self.layout = layout
     self.box = box
     self.formats = formats

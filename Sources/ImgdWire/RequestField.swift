@@ -3,7 +3,7 @@ enum RequestField: UInt8, CaseIterable, Sendable {
   case cmd, id, url, receipt, deliver, identifier, cache, progress, slot, tags, headers
   case store, resize, format, priority, events, wait, waitOnline, detach, timeoutMilliseconds, maxBytes
   case ttl, http, quality, frames, layout, describe, share, tag, all, tier, prefix, host
-  case olderThan, unusedFor, expired, soft, limit, cursor, data, audience
+  case olderThan, unusedFor, expired, soft, limit, cursor, data, audience, encodedBytes
 
   private static let table = NameTable<RequestField> { $0.name }
 
@@ -25,12 +25,13 @@ enum RequestField: UInt8, CaseIterable, Sendable {
     "store", "resize", "format", "priority", "events", "wait", "wait_online", "detach", "timeout_ms", "max_bytes",
     "ttl", "http", "quality", "frames", "layout", "describe", "share", "tag", "all", "tier", "prefix", "host",
     "older_than", "unused_for", "expired", "soft", "limit", "cursor", "data", "for",
+    "encoded_bytes",
   ]
 
   var unit: String? {
     switch self {
     case .timeoutMilliseconds: "milliseconds"
-    case .maxBytes: "bytes"
+    case .maxBytes, .encodedBytes: "bytes"
     case .ttl, .olderThan, .unusedFor: "seconds"
     default: nil
     }
@@ -77,8 +78,7 @@ extension FieldSet {
   /// The rare fields of a fetch, any of which costs the box of extras.
   static let fetchExtras = FieldSet([
     .receipt, .slot, .headers, .resize, .format, .quality, .frames, .layout, .timeoutMilliseconds, .maxBytes, .tags,
-    .ttl,
-    .describe, .share,
+    .ttl, .describe, .share, .encodedBytes,
   ])
   static var frame: FieldSet {
     @inline(__always) get { FieldSet(rawValue: FieldSet(.cmd).rawValue | FieldSet(.id).rawValue) }

@@ -70,6 +70,7 @@ extension PictureForm {
     }
     json.formats(formats)
     json.field(.quality, quality)
+    json.field(.encodedBytes, mostBytes)
     json.word(.frames, frames, usual: .auto)
     json.word(.layout, layout, usual: .rgba8)
   }

@@ -12,7 +12,8 @@ private func statistics(state: String, reason: String? = nil) -> String {
     "fleet":{"state":"\(state)",\(because)"server":"cache:6379","hits":15,"misses":5,"waits":1,\
     "timeouts":2,"stores":4,"refused":0,"overtaken":1,"invalid":0,"bytes_read":2048,"bytes_stored":4096,\
     "purges":{"sent":3,"heard":9,"pending":2,"waiting":0,"gaps":1}},\
-    "latency_us":{"hit":{"count":1,"p50":8.5},"fleet":{"count":20,"p50":500.0,"p90":800.0,"p99":900.0,"max":950.0}},\
+    "latency_us":{"hit":{"count":1,"p50":8.5},"fleet":{"count":20,"p50":500.0,"p90":800.0,"p99":900.0,"max":950.0,\
+    "sum":11000.0,"buckets":[0,0,0,0,3,20,20,20,20,20,20,20,20,20,20,20]}},\
     "held":{"fleet":7},"process":{"version":"1","pid":7,"uptime_s":1}}
     """
 }
@@ -52,7 +53,8 @@ struct FleetTests {
       "imgd_fleet_read_bytes_total 2048",
       "imgd_fleet_purges_heard_total 9", "imgd_fleet_purges_pending 2",
       #"imgd_fleet_state_info{state="down"} 1"#, #"imgd_held_bytes{part="fleet"} 7"#,
-      #"imgd_fleet_lookup_duration_seconds{kind="fleet",quantile="0.99"} 0.0009"#,
+      #"imgd_fleet_lookup_duration_seconds_bucket{le="0.00025"} 3"#,
+      "imgd_fleet_lookup_duration_seconds_sum 0.011",
     ] {
       #expect(lines.contains(line), "\(line)")
     }

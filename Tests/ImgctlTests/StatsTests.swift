@@ -10,7 +10,8 @@ let someStatistics = """
   "disk":{"bytes":0,"capacity":1,"hits":20,"misses":10,"write_errors":3,"state":"read-only"},\
   "downloads":{"active":2,"queued":7,"max_active":4,"completed":5,"bytes_received":1000},\
   "network":{"offline":true,"outages":2,"interrupted":1},"queue":{"requests":9},"decode":{"workers":2,"active":1,"queued":0,"sandbox":"partial"},\
-  "clients":{"connected":3},"latency_us":{"hit":{"count":2,"p50":8.5,"p90":9.0,"p99":9.0,"max":12.5}},\
+  "clients":{"connected":3},"latency_us":{"hit":{"count":2,"p50":8.5,"p90":9.0,"p99":9.0,"max":12.5,"sum":21.0,\
+  "buckets":[1,2,2,2,2,2,2,2,2,2,2,2,2,2,2,2]}},\
   "pressure":{"source":"cgroup","events":1,"last":"1970-01-02T00:00:01Z"},\
   "process":{"version":"1.2\\u001b","pid":7,"uptime_s":3700},"new":{"thing":{"twice":4096}}}
   """
@@ -106,7 +107,11 @@ struct StatsTests {
     for line in [
       #"imgd_cache_hits_total{tier="memory"} 70"#, #"imgd_cache_hits_total{tier="disk"} 20"#,
       "# TYPE imgd_cache_hits_total counter", "imgd_uptime_seconds 3700",
-      #"imgd_request_duration_seconds{kind="hit",quantile="0.5"} 8.5e-06"#,
+      "# TYPE imgd_request_duration_seconds histogram",
+      #"imgd_request_duration_seconds_bucket{kind="hit",le="1e-05"} 1"#,
+      #"imgd_request_duration_seconds_bucket{kind="hit",le="10.0"} 2"#,
+      #"imgd_request_duration_seconds_bucket{kind="hit",le="+Inf"} 2"#,
+      #"imgd_request_duration_seconds_sum{kind="hit"} 2.1e-05"#,
       #"imgd_request_duration_seconds_count{kind="hit"} 2"#,
       #"imgd_disk_state_info{state="read-only"} 1"#, #"imgd_build_info{version="1.2\\x1b"} 1"#,
       "imgd_pressure_last_event_timestamp_seconds 86401", "imgd_disk_loading 0",

@@ -39,7 +39,8 @@ struct DecodeChannelTests {
     let order = DecodeOrder(
       serial: .max - 1, format: .webp, picture: try memory(bytes),
       rendition: Rendition(
-        output, box: box, frames: .first, layout: output == .pixels ? .premultipliedBGRA : .rgba),
+        output, box: box, frames: .first, layout: output == .pixels ? .premultipliedBGRA : .rgba,
+        mostBytes: box == nil ? nil : .max),
       limits: DecodeLimits(pixels: 1 << 40, frames: 7, dimension: 0))
     #expect(stage.send(order))
     let arrived = try #require(stage.order())

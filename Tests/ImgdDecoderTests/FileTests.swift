@@ -36,6 +36,37 @@ struct FileTests {
     #expect(try answer(announced, .png, rendition).cause == nil)
   }
 
+  /// A picture in which every pixel differs from its neighbours.
+  private static func noise() throws -> [UInt8] {
+    var generator = SeededGenerator(seed: 7)
+    let pixels = Pixels(width: 64, height: 64) { _, _ in
+      (0..<3).map { _ in UInt8.random(in: 0...255, using: &generator) } + [255]
+    }
+    return try pixels.file(TEST_VIPS_RGB, as: ".png")
+  }
+
+  private func made(_ format: PictureFormat, quality: Int? = nil, within most: Int? = nil) throws -> MadePicture {
+    try answer(
+      try Self.noise(), .png, Rendition(.file(format, quality: quality), mostBytes: most)
+    ).made()
+  }
+
+  @Test(arguments: [PictureFormat.jpeg, .webp, .avif, .jxl])
+  func `a quality is lowered until the file fits, and no further than it must be`(format: PictureFormat) throws {
+    let usual = try made(format).content.count
+    #expect(try made(format, within: usual).content.count == usual)
+    let most = try made(format, quality: 40).content.count
+    let fitting = try made(format, within: most).content.count
+    #expect(fitting <= most && fitting < usual)
+    #expect(try fitting >= made(format, quality: 30).content.count)
+  }
+
+  @Test func `what cannot fit is as small as it was tried, and what has no quality stays`() throws {
+    let smallest = try made(.jpeg, within: 1).content.count
+    #expect(try smallest > 1 && smallest <= made(.jpeg, quality: 10).content.count)
+    #expect(try made(.png, within: 1).content.count == made(.png).content.count)
+  }
+
   @Test func `other formats are unsupported`() throws {
     let file = try Pixels.gradient().file(as: ".png")
     for format in PictureFormat.allCases where !Self.written.contains(format) {

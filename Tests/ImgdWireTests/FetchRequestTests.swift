@@ -91,7 +91,7 @@ struct FetchRequestTests {
     #""resize":{"width":2.0,"height":1,"fit":"fill","enlarge":false}"#,
     #""resize":{"width":1,"height":1,"fit":"cover","crop":"centre"}"#, #""quality":1"#,
     #""quality":100"#, #""frames":"auto""#, #""describe":false"#, #""share":"x""#,
-    #""share":\#(letters(64))"#,
+    #""share":\#(letters(64))"#, #""encoded_bytes":1"#, #""encoded_bytes":9223372036854775807"#,
   ]
 
   @Test(arguments: accepted)
@@ -107,6 +107,7 @@ struct FetchRequestTests {
     (#""slot":"""#, "slot"), (#""slot":\#(letters(129))"#, "slot"), (#""slot":[]"#, "slot"),
     (#""share":"""#, "share"), (#""share":\#(letters(65))"#, "share"), (#""share":7"#, "share"),
     (#""share":null"#, "share"), (#""share":["a"]"#, "share"),
+    (#""encoded_bytes":0"#, "encoded_bytes"), (#""encoded_bytes":"1""#, "encoded_bytes"),
     (#""progress":"true""#, "progress"), (#""events":["jobs"]"#, "events"), (#""wait":0"#, "wait"),
     (#""wait_online":1"#, "wait_online"), (#""detach":null"#, "detach"), (#""http":1"#, "http"),
     (#""receipt":"5d0c9b7e2a434b579a572c2e3c9e1b11""#, "receipt"), (#""receipt":1"#, "receipt"),

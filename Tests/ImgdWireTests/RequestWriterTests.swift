@@ -36,6 +36,7 @@ struct RequestWriterTests {
     .http: flags,
     .describe: flags, .timeoutMilliseconds: ["1", "86400000"],
     .maxBytes: ["1", "9223372036854775807"], .ttl: ["0", "315360000"], .quality: ["1", "100"],
+    .encodedBytes: ["1", "9223372036854775807"],
     .resize: [
       #"{"width":1}"#, #"{"height":65535}"#, #"{"width":1,"height":2,"fit":"contain"}"#,
       #"{"width":1,"height":2,"fit":"fill","enlarge":true}"#,

@@ -24,7 +24,7 @@ enum FileWork {
     let whole = hasAlpha ? padded : try padded.flat(on: picture.background(withAlpha: false))
     whole.dropMetadata()
     let height = target.isAnimatable ? whole.frameHeight : whole.height
-    let content = try whole.encoded(as: target, quality: quality)
+    let content = try whole.encoded(as: target, quality: quality, within: rendition.mostBytes)
     return MadePicture(
       format: target, width: whole.width, height: height, frames: whole.height / height, content: content)
   }
@@ -45,10 +45,33 @@ extension VipsPicture {
 
   private static let kept: Set = ["delay", "loop", "page-height", "n-pages"]
 
-  fileprivate func encoded(as format: PictureFormat, quality: Int?) throws(DecodeFailure) -> Payload {
+  /// Further encodings in search of one that fits: each halves the qualities that are left.
+  private static let tries = 4
+  private static let lowestQuality = 5
+
+  /// The file in the highest quality found that fits into so many bytes, or in the lowest that was tried.
+  fileprivate func encoded(as format: PictureFormat, quality: Int?, within most: Int?) throws(DecodeFailure) -> Payload
+  {
+    guard let most, let usual = format.usualQuality else { return try encoded(as: format, quality: quality) }
+    let wanted = quality ?? usual
+    // What comes from a file can be read once.
+    let pixels = try computed()
+    var last = try pixels.encoded(as: format, quality: wanted)
+    guard last.count > most else { return last }
+    var (low, high) = (min(Self.lowestQuality, wanted), wanted - 1)
+    var fitting: Payload?
+    for _ in 0..<Self.tries where low <= high {
+      let middle = (low + high) / 2
+      last = try pixels.encoded(as: format, quality: middle)
+      if last.count <= most { (fitting, low) = (last, middle + 1) } else { high = middle - 1 }
+    }
+    return fitting ?? last
+  }
+
+  private func encoded(as format: PictureFormat, quality: Int?) throws(DecodeFailure) -> Payload {
     var bytes: UnsafeMutableRawPointer?
     var count = 0
-    let failed = unsafe save(as: format, quality: quality.map(CInt.init), &bytes, &count)
+    let failed = unsafe save(as: format, quality: CInt(quality ?? format.usualQuality ?? 0), &bytes, &count)
     guard failed == 0, let bytes = unsafe bytes, count > 0 else { throw VipsError.takeFailure() }
     defer { unsafe g_free(bytes) }
     let written = unsafe UnsafeRawBufferPointer(start: bytes, count: count)
@@ -57,16 +80,16 @@ extension VipsPicture {
   }
 
   private func save(
-    as format: PictureFormat, quality: CInt?, _ bytes: inout UnsafeMutableRawPointer?, _ count: inout Int
+    as format: PictureFormat, quality: CInt, _ bytes: inout UnsafeMutableRawPointer?, _ count: inout Int
   ) -> CInt {
     switch format {
-    case .jpeg: unsafe cvips_save_jpeg(image, &bytes, &count, quality ?? 80)
+    case .jpeg: unsafe cvips_save_jpeg(image, &bytes, &count, quality)
     case .png: unsafe cvips_save_png(image, &bytes, &count)
-    case .webp: unsafe cvips_save_webp(image, &bytes, &count, quality ?? 80)
-    case .avif: unsafe cvips_save_avif(image, &bytes, &count, quality ?? 55)
+    case .webp: unsafe cvips_save_webp(image, &bytes, &count, quality)
+    case .avif: unsafe cvips_save_avif(image, &bytes, &count, quality)
     case .gif: unsafe cvips_save_gif(image, &bytes, &count)
     case .tiff: unsafe cvips_save_tiff(image, &bytes, &count)
-    case .jxl: unsafe cvips_save_jxl(image, &bytes, &count, quality ?? 80)
+    case .jxl: unsafe cvips_save_jxl(image, &bytes, &count, quality)
     case .heic, .jp2, .bmp, .ico, .svg: -1
     }
   }

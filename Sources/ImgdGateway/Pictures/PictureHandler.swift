@@ -51,6 +51,7 @@ package final class PictureHandler {
       !PictureFetch.mayWantPart(exchange)
     else { return false }
     tally.held.add()
+    exchange.notes.source = .held
     let (response, bytes) = reply(to: exchange, picture.headers) { picture.response }
     send(response, bytes: bytes, to: exchange)
     return true
@@ -87,6 +88,10 @@ package final class PictureHandler {
     expect(fetch)
     // Not part of the place: all clients are shown the same picture.
     request.extras.share = fetch.share
+    if let trace = TraceContext(fetch.exchange.fields("traceparent"))?.child() {
+      fetch.exchange.notes.trace = trace
+      request.extras.headers = [RequestHeader(name: "traceparent", value: trace.text)]
+    }
     ask(request, for: fetch, as: place)
   }
 
@@ -111,6 +116,7 @@ package final class PictureHandler {
     case .failure: return settle(fetch, with: .unreachable)
     }
     guard answer.reply.succeeded == true else { return fail(fetch, request, with: ErrorAnswer(answer.reply)) }
+    fetch.exchange.notes.source = answer.reply.text("source").flatMap { AnswerSource(rawValue: $0) }
     // A process without room for a descriptor receives none.
     guard let facts = PictureFacts(answer.reply), answer.hasDescriptor else { return settle(fetch, with: .unreachable) }
     guard !facts.isDrawing || fetch.request.asksForFacts else { return askForPixels(request, for: fetch, as: place) }

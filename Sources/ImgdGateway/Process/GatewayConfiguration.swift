@@ -19,6 +19,9 @@ package struct GatewayConfiguration: ProgramConfiguration {
     case no
   }
 
+  /// How requests are logged.
+  package enum LogForm: String, Sendable, CaseIterable { case no, json, combined }
+
   package var listen = Place.unix("/run/imgd/http.sock")
   /// Hosts whose pictures may be asked for without a signature, with their subdomains; `*` for all.
   package var allow: [String] = []
@@ -47,6 +50,11 @@ package struct GatewayConfiguration: ProgramConfiguration {
   package var timeout = Duration.seconds(30)
   /// How long a connection may be idle, and a request take until it is complete.
   package var idleTimeout = Duration.seconds(30)
+  package var accessLog = LogForm.no
+  /// Where requests are logged; empty for standard output.
+  package var accessLogFile = ""
+  /// Of the answers that are no failures, one of so many is logged.
+  package var accessLogSample = 1
 
   /// The keys of `[HTTP-Gateway]`. All need a restart, during which clients wait at the gateway's sockets.
   package static let keys: [ConfigurationKey<GatewayConfiguration>] = [
@@ -91,6 +99,13 @@ package struct GatewayConfiguration: ProgramConfiguration {
     key(
       "IdleTimeout", \.idleTimeout, .duration(idle),
       "How long a connection may be idle, and a request take until it has arrived."),
+    key("AccessLog", \.accessLog, .word, "How requests are logged, each as a line: json, combined, or no."),
+    key(
+      "AccessLogFile", \.accessLogFile, .path(longest: 4095),
+      "The file that requests are logged to; empty for standard output."),
+    key(
+      "AccessLogSample", \.accessLogSample, .count(1...1_000_000),
+      "Log one of so many answers, and each with a status of 500 or more."),
   ]
 
   /// The daemon is given a number of milliseconds.

@@ -85,8 +85,20 @@ package enum GatewayProgram {
     do throws(GatewayFileProblem) { files = try GatewayFiles(configuration) } catch {
       return failToServe(error.message, EX_CONFIG)
     }
+    let log: AccessLog?
+    do throws(SystemFailure) {
+      let file = configuration.accessLogFile
+      log = try AccessLog.Form(rawValue: configuration.accessLog.rawValue).map { form throws(SystemFailure) in
+        try AccessLog(as: form, into: file.isEmpty ? nil : file, sample: configuration.accessLogSample)
+      }
+    } catch {
+      return failToServe(
+        "HTTP-Gateway.AccessLogFile=\(configuration.accessLogFile) cannot be written: \(error.reason)", EX_CANTCREAT)
+    }
+    defer { log?.finish(within: timeToLog) }
     // Looked for at each connection: the user's own daemon may have been started since.
-    let commons = GatewayCommons(configuration, files, at: try listener.makePlace()) { [socket = options.socket] in
+    let commons = GatewayCommons(configuration, files, at: try listener.makePlace(), log: log) {
+      [socket = options.socket] in
       SocketSearch.path(named: socket, environment: ProcessEnvironment.all)
     }
     let workers = try GatewayWorkers(commons, listening: listener, on: loop)

@@ -33,6 +33,7 @@ struct PathOptions {
     case .quality:
       form.quality = try arguments.required().integer(0...WireLimits.quality.upperBound, "a number from 0 to 100")
     case .formatQuality: try readFormatQualities(arguments)
+    case .maxBytes: form.mostBytes = try arguments.required().integer(0...Int.max, "a number of bytes, or 0 for any")
     case .format: form.format = try arguments.required().word()
     case .expires:
       let end = try arguments.required().integer(0...Int.max, "seconds since 1970")
@@ -177,6 +178,7 @@ enum PathOption: String, CaseIterable {
   case minWidth = "min-width"
   case minHeight = "min-height"
   case formatQuality = "format_quality"
+  case maxBytes = "max_bytes"
   case returnAttachment = "return_attachment"
   /// Makes another URL of the same picture, for caches on the way.
   case cachebuster
@@ -219,6 +221,7 @@ enum PathOption: String, CaseIterable {
     case .rotate: ["rot"]
     case .quality: ["q"]
     case .formatQuality: ["fq"]
+    case .maxBytes: ["mb"]
     case .format: ["f", "ext"]
     case .preset: ["pr"]
     case .expires: ["exp"]

@@ -127,6 +127,7 @@ struct QueryForm {
 enum PictureParameter: String, CaseIterable {
   case url, width, height, fit, crop, area, background, enlarge, format, quality, dpr, preset, filename, attachment
   case expires, signature
+  case maxBytes = "max_bytes"
 }
 
 /// The values of one target, each read when it is found.
@@ -155,6 +156,7 @@ struct GivenParameters {
     case .enlarge: form.enlarge = try value.flag()
     case .format: form.format = try value.word()
     case .quality: form.quality = try value.integer(WireLimits.quality, "a whole number from 1 to 100")
+    case .maxBytes: form.mostBytes = try value.integer(1...Int.max, "a number of bytes")
     case .dpr: form.density = try value.density()
     case .preset: preset = .preset(try value.something("the name of a preset"))
     case .filename: disposition.filename = try value.filename()

@@ -12,6 +12,8 @@ package struct WantedForm: Equatable, Sendable {
   package var enlarge: Bool?
   package var format: WantedFormat?
   package var quality: Int?
+  /// Zero for any number.
+  package var mostBytes: Int?
   /// Pixels of the screen for each pixel of the picture's size: both sides are multiplied by it.
   package var density: Double?
 
@@ -36,8 +38,8 @@ package struct WantedForm: Equatable, Sendable {
   func completed(by earlier: WantedForm) -> WantedForm {
     var form = self
     form.complete(
-      \.width, \.height, \.fit, \.crop, \.area, \.background, \.enlarge, \.format, \.quality, \.density, \.minWidth,
-      \.minHeight, \.zoom, \.rotate, \.cut, \.extends, \.padding, by: earlier)
+      \.width, \.height, \.fit, \.crop, \.area, \.background, \.enlarge, \.format, \.quality, \.mostBytes,
+      \.density, \.minWidth, \.minHeight, \.zoom, \.rotate, \.cut, \.extends, \.padding, by: earlier)
     form.formatQualities.merge(earlier.formatQualities) { own, _ in own }
     return form
   }
@@ -58,6 +60,7 @@ package struct WantedForm: Equatable, Sendable {
     request.form.box = try isLenient ? lenientBox() : box()
     let quality = format.flatMap { formatQualities[$0] }.flatMap { $0 == 0 ? nil : $0 } ?? quality
     request.form.quality = quality == 0 ? nil : quality
+    request.form.mostBytes = mostBytes == 0 ? nil : mostBytes
     switch format {
     case .named(let format): request.form.formats = [format]
     case .auto: request.negotiatesFormat = true

@@ -20,6 +20,7 @@ internal import ImgdSystem
   var onRequest: (any HTTPExchange) -> Void = { _ in }
   var onClose: () -> Void = {}
   let tally: HTTPTally
+  let log: AccessLog?
   var isAlone: Bool { connections.isEmpty }
   private(set) var isClosing = false
 
@@ -35,8 +36,11 @@ internal import ImgdSystem
   private var isDue = false
   private var hasResumed = false
 
-  init(on loop: EventLoop, at place: HTTPPlace, limits: HTTPLimits, _ tally: HTTPTally) throws(SystemFailure) {
+  init(on loop: EventLoop, at place: HTTPPlace, limits: HTTPLimits, _ tally: HTTPTally, log: AccessLog?)
+    throws(SystemFailure)
+  {
     self.loop = loop
+    self.log = log
     self.tally = tally
     self.limits = limits
     self.place = place
@@ -215,5 +219,6 @@ private func requestIsComplete(
 ) {
   guard let place = unsafe place, let kept = unsafe place.pointee else { return }
   unsafe place.pointee = nil
-  unsafe Unmanaged<HTTPRequest>.fromOpaque(kept).takeRetainedValue().libraryEnds()
+  unsafe Unmanaged<HTTPRequest>.fromOpaque(kept).takeRetainedValue().libraryEnds(
+    isComplete: reason == .REQUEST_TERMINATED_COMPLETED_OK)
 }

@@ -5,6 +5,7 @@
 
 internal import CMicrohttpd
 import Glibc
+internal import ImgdSystem
 
 // Safe: what is the library's is private, and not used once the request has ended.
 /// A request that the library has received, as long as somebody is interested in it.
@@ -16,6 +17,7 @@ import Glibc
   var peer: HTTPPeer { connection.peer }
   var onLeave: (() -> Void)?
   var onEnd: (() -> Void)?
+  var notes = RequestNotes()
 
   // Valid until the request has ended; the library reports that.
   private let native: OpaquePointer
@@ -24,6 +26,11 @@ import Glibc
   private let targetLength: Int
   private var phase = Phase.target
   private var response: HTTPResponse?
+  private var isHTTP10 = false
+  /// When its head had come.
+  private var began: Instant?
+  /// The status of its answer, once that is being sent, and the bytes of the body.
+  private var sent: (status: Int, bytes: Int)?
   /// The body of the answer that is being sent, if that comes bit by bit.
   private var stream: HTTPStream?
   private var hasLeft = false
@@ -69,8 +76,10 @@ import Glibc
   private func judge(_ method: UnsafePointer<CChar>, _ version: UnsafePointer<CChar>) -> Bool {
     self.method = unsafe HTTPMethod(rawValue: String(cString: method)) ?? .other
     let reading = unsafe http_read_head(native, method, rawTarget, targetLength, version)
-    let head = unsafe RequestHead(
-      method: self.method, isHTTP10: strcmp(version, "HTTP/1.0") == 0, reading: reading,
+    isHTTP10 = unsafe strcmp(version, "HTTP/1.0") == 0
+    began = connection.engine.loop.now
+    let head = RequestHead(
+      method: self.method, isHTTP10: isHTTP10, reading: reading,
       target: target.utf8.count == targetLength ? target : nil, host: fields("Host").first)
     phase = .head
     guard let refusal = head.refusal else {
@@ -78,15 +87,17 @@ import Glibc
       return true
     }
     connection.engine.tally.malformed.add()
-    connection.engine.tally.countAnswer(refusal.status)
+    let response = ErrorAnswer(refusal).response()
+    countAnswer(response)
     phase = .answered
-    return unsafe ErrorAnswer(refusal).response().queue(on: native)
+    return unsafe response.queue(on: native)
   }
 
   private func handOut() -> Bool {
     guard !connection.engine.isClosing else { return false }
     connection.headHasCome()
     phase = .handedOut
+    began = connection.engine.loop.now
     connection.engine.tally.requests.add()
     connection.engine.onRequest(self)
     if response != nil { return send() }
@@ -105,7 +116,7 @@ import Glibc
   private func send() -> Bool {
     phase = .answered
     guard !hasLeft, let response = response.take() else { return false }
-    connection.engine.tally.countAnswer(response.status)
+    countAnswer(response)
     stream = response.stream
     stream?.begin(for: self)
     if connection.engine.isClosing { stream?.close() }
@@ -115,10 +126,19 @@ import Glibc
     return unsafe response.queue(on: native)
   }
 
-  /// The request is over, and the library has forgotten it.
-  func libraryEnds() {
+  private func countAnswer(_ response: HTTPResponse) {
+    connection.engine.tally.countAnswer(response.status)
+    sent = (response.status, method == .head ? 0 : response.bodyLength)
+    // How long it took until an answer that comes bit by bit has begun says nothing of pictures.
+    guard let began, response.stream == nil else { return }
+    connection.engine.tally.countTime(connection.engine.loop.moment - began, isHeld: notes.source == .held)
+  }
+
+  /// The request is over, and the library is about to forget it; `isComplete` says that all of the answer was sent.
+  func libraryEnds(isComplete: Bool) {
     let isMalformed = phase == .target
     if phase == .waiting || phase == .unanswered { leave() }
+    log(isComplete: isComplete)
     phase = .ended
     connection.holdBackNoMore()
     if isMalformed { connection.engine.tally.malformed.add() }
@@ -126,6 +146,19 @@ import Glibc
     stream = nil
     connection.requestHasEnded()
     onEnd.take()?()
+  }
+
+  private func log(isComplete: Bool) {
+    guard let log = connection.engine.log, let began, sent != nil || hasLeft else { return }
+    let status = sent?.status ?? AccessEntry.clientLeft
+    guard log.wants(status) else { return }
+    if notes.trace == nil { notes.trace = TraceContext(fields("traceparent"))?.child() }
+    let sentBytes = stream.map { $0.sent } ?? (isComplete ? sent?.bytes : nil)
+    log.append(
+      AccessEntry(
+        time: WallClock.nanoseconds, notes: notes, method: method.rawValue, target: target, isHTTP10: isHTTP10,
+        status: status, bytes: sentBytes, duration: connection.engine.loop.moment - began,
+        referer: fields("Referer").first, agent: fields("User-Agent").first))
   }
 
   /// The server closes: a request that is not handed out is given up, and a stream is closed, since it would never end
@@ -201,6 +234,7 @@ package protocol HTTPExchange: AnyObject {
   var onLeave: (() -> Void)? { get set }
   /// Called once when the request is over: its answer is sent, or its connection gone.
   var onEnd: (() -> Void)? { get set }
+  var notes: RequestNotes { get set }
 
   /// The values of a header field, in the order in which they were sent; the name in any case.
   func fields(_ name: String) -> [String]

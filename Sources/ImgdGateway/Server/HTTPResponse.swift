@@ -153,6 +153,8 @@ package final class HTTPStream {
   private var isEnded = false
   private(set) var waiting: [UInt8] = []
   private var taken = 0
+  /// All bytes that its reader has taken.
+  private(set) var sent = 0
   private weak var request: HTTPRequest?
 
   package init() {}
@@ -212,6 +214,7 @@ package final class HTTPStream {
       unsafe room.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[taken..<taken + count]))
     }
     taken += count
+    sent += count
     recycle()
     return count
   }

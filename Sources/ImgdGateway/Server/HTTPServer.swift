@@ -1,4 +1,6 @@
+internal import ImgdConnection
 package import ImgdSystem
+import ImgdWire
 import Synchronization
 
 /// An HTTP server for programs of this machine, on a loop of its owner.
@@ -10,11 +12,11 @@ package final class HTTPServer {
 
   /// Serves until it is closed; each request is handed out once its head is sound and complete.
   package init(
-    on loop: EventLoop, at place: HTTPPlace, limits: HTTPLimits, tally: HTTPTally = HTTPTally(),
+    on loop: EventLoop, at place: HTTPPlace, limits: HTTPLimits, tally: HTTPTally = HTTPTally(), log: AccessLog? = nil,
     onRequest: @escaping (any HTTPExchange) -> Void
   ) throws(SystemFailure) {
     self.loop = loop
-    engine = try HTTPEngine(on: loop, at: place, limits: limits, tally)
+    engine = try HTTPEngine(on: loop, at: place, limits: limits, tally, log: log)
     engine.onRequest = onRequest
     // Not from within the library's call.
     engine.onClose = { [weak self] in loop.atTickEnd { self?.finishIfAlone() } }
@@ -124,6 +126,39 @@ final class Tally: Sendable {
   func add(_ amount: Int = 1) { value.store(value.load(ordering: .relaxed) &+ amount, ordering: .relaxed) }
 }
 
+/// How long answers took: counts that one thread makes, in the buckets of the protocol.
+final class LatencyTally: Sendable {
+  /// The last one is for what exceeds all bounds.
+  private let buckets = (0...LatencyBounds.nanoseconds.count).map { _ in Tally() }
+  private let nanoseconds = Tally()
+
+  /// To be called on the thread that counts.
+  func record(_ time: Duration) {
+    buckets[LatencyBounds.index(of: time.nanoseconds) ?? LatencyBounds.nanoseconds.count].add()
+    nanoseconds.add(Int(time.nanoseconds))
+  }
+
+  var counts: LatencyCounts { LatencyCounts(buckets: buckets.map(\.count), nanoseconds: nanoseconds.count) }
+}
+
+/// How long answers took, as it was at a moment.
+package struct LatencyCounts: Equatable {
+  /// How many took at most as long as each bound, and longer than the one before; the last exceed all.
+  var buckets = [Int](repeating: 0, count: LatencyBounds.nanoseconds.count + 1)
+  var nanoseconds = 0
+
+  static func + (one: Self, other: Self) -> Self {
+    Self(buckets: zip(one.buckets, other.buckets).map { $0 + $1 }, nanoseconds: one.nanoseconds + other.nanoseconds)
+  }
+
+  func sample(of kind: String) -> LatencySample {
+    let within = buckets.indices.map { buckets[...$0].reduce(0, +) }
+    return LatencySample(
+      labels: [("kind", kind)], within: Array(within.dropLast()), count: within.last ?? 0,
+      seconds: Double(nanoseconds) / 1e9)
+  }
+}
+
 /// What a server has done since it was started.
 package final class HTTPTally: Sendable {
   let accepted = Tally()
@@ -132,6 +167,8 @@ package final class HTTPTally: Sendable {
   let malformed = Tally()
   let left = Tally()
   let answers = (1...5).map { _ in Tally() }
+  private let held = LatencyTally()
+  private let other = LatencyTally()
 
   package init() {}
 
@@ -140,11 +177,14 @@ package final class HTTPTally: Sendable {
     if answers.indices.contains(index) { answers[index].add() }
   }
 
+  func countTime(_ time: Duration, isHeld: Bool) { (isHeld ? held : other).record(time) }
+
   package var counters: HTTPCounters {
     let closed = closed.count
     return HTTPCounters(
       connections: accepted.count - closed, accepted: accepted.count, requests: requests.count,
-      malformed: malformed.count, left: left.count, answers: answers.map(\.count))
+      malformed: malformed.count, left: left.count, answers: answers.map(\.count), held: held.counts,
+      other: other.counts)
   }
 }
 
@@ -161,11 +201,15 @@ package struct HTTPCounters: Equatable {
   package var left = 0
   /// Answers by the first digit of their status, from 1 to 5.
   package var answers = [Int](repeating: 0, count: 5)
+  /// How long answers took from pictures that are held, and all others.
+  package var held = LatencyCounts()
+  package var other = LatencyCounts()
 
   static func + (one: Self, other: Self) -> Self {
     Self(
       connections: one.connections + other.connections, accepted: one.accepted + other.accepted,
       requests: one.requests + other.requests, malformed: one.malformed + other.malformed, left: one.left + other.left,
-      answers: zip(one.answers, other.answers).map { $0 + $1 })
+      answers: zip(one.answers, other.answers).map { $0 + $1 }, held: one.held + other.held,
+      other: one.other + other.other)
   }
 }

@@ -76,6 +76,7 @@ struct ImgproxyTargetTests {
     ("rs:fill:40:50/g:fp:0.4:0.3", 40, 50),
     ("sm:1/ar:1/scp:1/kcr:0/cb:v1/w:60", 60, 40),
     ("q:80/fq:png:70:webp:60/w:60/fn:cat/att:1/exp:4102444800", 60, 40),
+    ("mb:900/w:60", 60, 40),
     ("pr:sharp/w:60", 45, 30),
   ]
 

@@ -16,6 +16,18 @@ struct StatsTests {
     #expect(code == 0 && output == "", "\(output)")
   }
 
+  @Test func `the metrics are well formed, and histograms have all that took place in their last bucket`() throws {
+    let page = try Exposition(try cache.imgctl("stats", "--prometheus").output)
+    for (name, least) in [
+      ("request_duration", 3.0), ("download_duration", 1), ("download_wait", 1), ("decode_wait", 0),
+    ] {
+      let family = try #require(page["imgd_\(name)_seconds"])
+      #expect(family.type == "histogram", "\(name)")
+      let counts = family.samples.filter { $0.name.hasSuffix("_count") }
+      #expect(counts.reduce(0) { $0 + $1.value } >= least, "\(name)")
+    }
+  }
+
   @Test func `every number of the daemon has a metric of its own`() throws {
     let metrics = try cache.imgctl("stats", "--prometheus").output
     #expect(!metrics.contains("untyped"), "\(metrics)")

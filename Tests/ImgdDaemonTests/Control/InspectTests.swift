@@ -216,7 +216,7 @@ struct InspectTests {
     ("queue", ["requests", "bytes"]),
     ("decode", ["workers", "max_workers", "sandbox"]),
     ("clients", ["connected", "accepted", "rejected", "commands", "errors", "slow_closed"]),
-    ("latency_us", ["hit", "fetch"]),
+    ("latency_us", ["hit", "fetch", "download_wait", "download", "decode_wait", "decode"]),
     ("pressure", ["source", "events", "last", "removed_bytes"]),
     ("process", ["version", "pid", "uptime_s", "rss_bytes", "open_fds"]),
   ]
@@ -227,9 +227,10 @@ struct InspectTests {
     for (object, fields) in Self.names {
       for field in fields { #expect(stats[object]?[field] != nil, "\(object).\(field)") }
     }
-    for field in ["count", "p50", "p90", "p99", "max"] {
-      #expect(
-        stats["latency_us"]?["hit"]?[field] != nil && stats["latency_us"]?["fetch"]?[field] != nil)
+    for field in ["count", "sum", "p50", "p90", "p99", "max", "buckets"] {
+      for kind in ["hit", "fetch", "download_wait", "download", "decode_wait", "decode"] {
+        #expect(stats["latency_us"]?[kind]?[field] != nil, "\(kind).\(field)")
+      }
     }
   }
 
@@ -262,5 +263,8 @@ struct InspectTests {
     let stats = try stage.client.ask(#"{"cmd":"stats"}"#)
     #expect(stats["latency_us"]?["hit"]?["count"] == .integer(2))
     #expect(stats["latency_us"]?["fetch"]?["count"] == .integer(3))
+    // The one that was cancelled has begun, and has not ended.
+    #expect(stats["latency_us"]?["download_wait"]?["count"] == .integer(4))
+    #expect(stats["latency_us"]?["download"]?["count"] == .integer(3))
   }
 }

@@ -32,7 +32,7 @@ struct DecodeQueueTests {
             serial: serial, format: .png, picture: Payload([UInt8](repeating: 0, count: 10)),
             rendition: Rendition(.pixels), limits: DecodeLimits()),
           picture: picture, expected: ServiceTime(time), claims: [claim: 1],
-          then: { _ in }))
+          then: { _ in }), at: now)
     }
   }
 

@@ -59,6 +59,21 @@ struct PoisoningTests {
     #expect(stage.origin.count("/a") == 1)
   }
 
+  @Test func `requests that belong to different traces share a download, which has the first one's`() throws {
+    let stage = try CoreStage()
+    let gate = Gate()
+    stage.origin.plan("/a", .held(at: gate, then: .picture(png())))
+    try stage.begin(
+      #"{"cmd":"fetch","id":1,"url":"ORIGIN/a","headers":{"traceparent":"1","X-Request-ID":"a"}}"#,
+      #"{"cmd":"fetch","id":2,"url":"ORIGIN/a","headers":{"traceparent":"2"}}"#,
+      #"{"cmd":"fetch","id":3,"url":"ORIGIN/a"}"#)
+    gate.open()
+    _ = try stage.client.receive(3)
+    let requests = stage.origin.requests("/a")
+    #expect(requests.count == 1 && requests[0].header("traceparent") == "1")
+    #expect(requests[0].header("x-request-id") == "a")
+  }
+
   @Test func `a picture for a header has its own file, and outlives a restart as such`() throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .picture(png(1_000)), .picture(png(2_000)))

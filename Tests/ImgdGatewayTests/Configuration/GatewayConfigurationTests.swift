@@ -42,6 +42,7 @@ struct GatewayConfigurationTests {
           "Workers=auto",
           "MaxConnections=1024",
           "MaxPerAddress=32", "Rate=0", "Timeout=30s", "IdleTimeout=30s",
+          "AccessLog=no", "AccessLogFile=", "AccessLogSample=1",
         ].map { "HTTP-Gateway." + $0 })
   }
 
@@ -52,7 +53,7 @@ struct GatewayConfigurationTests {
     ("FallbackStatus", "200"), ("Page", "all"), ("TokenFile", "/t"),
     ("TrustedProxies", "loopback"),
     ("Workers", "3"), ("MaxConnections", "1"), ("MaxPerAddress", "1"), ("Rate", "5"), ("Timeout", "1s"),
-    ("IdleTimeout", "1min"),
+    ("IdleTimeout", "1min"), ("AccessLog", "combined"), ("AccessLogFile", "/l"), ("AccessLogSample", "100"),
   ]
 
   @Test(arguments: others)

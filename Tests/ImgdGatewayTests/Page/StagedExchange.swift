@@ -9,6 +9,7 @@ final class StagedExchange: HTTPExchange {
   let peer = HTTPPeer.loopback
   var onLeave: (() -> Void)?
   var onEnd: (() -> Void)?
+  var notes = RequestNotes()
   private let sent: [(name: String, value: String)]
   private(set) var response: HTTPResponse?
 

@@ -8,6 +8,7 @@ final class PlannedExchange: HTTPExchange {
   let peer = HTTPPeer.unix
   var onLeave: (() -> Void)?
   var onEnd: (() -> Void)?
+  var notes = RequestNotes()
   private let sent: [(name: String, value: String)]
   private(set) var answers: [HTTPResponse] = []
 

@@ -120,6 +120,8 @@ struct PathFormTests {
     ("gravity:ce/w:3/", ImgdGatewayTests.cat { $0.width = 3 }),
     ("quality:80/format:jpg/", ImgdGatewayTests.cat { ($0.format, $0.quality) = (.jpeg, 80) }),
     ("q:80/f:auto/", ImgdGatewayTests.cat { ($0.format, $0.quality) = (.auto, 80) }),
+    ("mb:9000/f:webp/", ImgdGatewayTests.cat { ($0.format, $0.mostBytes) = (.webp, 9_000) }),
+    ("max_bytes:9/mb:0/", ImgdGatewayTests.cat()),
     ("ext:webp/", ImgdGatewayTests.cat { $0.format = .webp }),
     ("cb:a:b:c/", ImgdGatewayTests.cat()),
     ("cachebuster:/exp:5/", ImgdGatewayTests.cat { $0.expires = 5 }),
@@ -159,7 +161,8 @@ struct PathFormTests {
     ("fn:/", "filename", "is empty"), ("fn:a%2Fb/", "filename", "without slashes"),
     ("fn:*:1/", "filename", "name of a file"),
     ("exp:x/", "expires", "1970"), ("pr:/", "preset", #"preset """#), ("pr:x/", "preset", #"preset "x""#),
-    ("mb:100/", "mb", "there is no option"), ("wm:1/", "wm", "there is no option"),
+    ("mb:/", "max_bytes", "number of bytes"), ("mb:1k/", "max_bytes", "number of bytes"),
+    ("wm:1/", "wm", "there is no option"),
   ])
   func `wrong options are named`(options: String, field: String, part: String) throws {
     let error = try #require(refusal(of: "/_/" + options + Self.source))

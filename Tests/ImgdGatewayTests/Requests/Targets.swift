@@ -73,6 +73,11 @@ extension PictureRequest {
     set { form.quality = newValue }
   }
 
+  var mostBytes: Int? {
+    get { form.mostBytes }
+    set { form.mostBytes = newValue }
+  }
+
   var format: WantedFormat {
     get { negotiatesFormat ? .auto : .named(form.formats[0]) }
     set {

@@ -71,6 +71,7 @@ def fetch(
     background: Optional[str] = None,
     format: Optional[Formats] = None,
     quality: Optional[int] = None,
+    encoded_bytes: Optional[int] = None,
     frames: Optional[Frames] = None,
     layout: Optional[Layout] = None,
     describe: bool = False,
@@ -103,6 +104,7 @@ def fetch(
         and background is None
         and format is None
         and quality is None
+        and encoded_bytes is None
         and frames is None
         and layout is None
         and priority is None
@@ -120,7 +122,8 @@ def fetch(
         and deliver in _plain
     ):
         return KnownFetch(url, _plain[deliver])
-    form = (deliver, resize, fit, crop, area, background, format, quality, frames, layout, describe)
+    size = (resize, fit, crop, area, background)
+    form = (deliver, *size, format, quality, encoded_bytes, frames, layout, describe)
     limits = (ttl, timeout, max_bytes, wait_online)
     manner = (cache, priority, share, tags, identifier, *limits, progress, wait)
     options: Tuple[Any, ...] = (*form, *manner)
@@ -152,6 +155,7 @@ def _fields(
     background: Optional[str],
     format: Optional[Formats],
     quality: Optional[int],
+    encoded_bytes: Optional[int],
     frames: Optional[Frames],
     layout: Optional[Layout],
     describe: bool,
@@ -175,6 +179,7 @@ def _fields(
             "resize": _resize(resize, fit, crop, area, background),
             "format": format if format is None or isinstance(format, str) else list(format),
             "quality": quality,
+            "encoded_bytes": encoded_bytes,
             "frames": frames,
             "layout": layout,
             "priority": priority,

@@ -25,7 +25,7 @@ class FetchLineTests(unittest.TestCase):
         choices: List[Dict[str, Any]] = [
             {},
             {"deliver": "bytes"},
-            {"cache": "reload", "format": "webp", "quality": 5, "describe": True},
+            {"cache": "reload", "format": "webp", "quality": 5, "encoded_bytes": 9, "describe": True},
             {"resize": 10},
             {"resize": (10, None), "fit": "cover", "crop": "centre"},
             {"resize": {"width": 3, "enlarge": True}},

@@ -152,7 +152,8 @@ extension Rendition {
       self.init(.pixels, box: box, frames: form.frames == .all ? .all : .first, layout: Layout(form.layout))
     } else {
       self.init(
-        .file(PictureFormat(format), quality: form.quality), box: box, frames: form.frames == .first ? .first : .all)
+        .file(PictureFormat(format), quality: form.quality), box: box, frames: form.frames == .first ? .first : .all,
+        mostBytes: PictureFormat(format).map { $0.usualQuality != nil } ?? true ? form.mostBytes : nil)
     }
   }
 }
@@ -206,6 +207,7 @@ extension Rendition {
   func isNeeded(for facts: ImageFacts) -> Bool {
     guard case .file(let format, let quality) = output else { return true }
     if quality != nil || facts.frames > 1 && frames == .first { return true }
+    if mostBytes != nil, (format ?? facts.pictureFormat).usualQuality != nil { return true }
     if let format, format != facts.pictureFormat { return true }
     guard let box else { return false }
     // What has a size is pixels.
@@ -216,7 +218,10 @@ extension Rendition {
   }
 
   /// The form as text, which is part of keys that outlive the program.
-  var form: String { "\(output.form)\(layout.form) \(frames == .all ? "all" : "first") \(box.map(\.form) ?? "own")" }
+  var form: String {
+    "\(output.form)\(layout.form) \(frames == .all ? "all" : "first") \(box.map(\.form) ?? "own")"
+      + (mostBytes.map { " within \($0)" } ?? "")
+  }
 }
 
 extension Rendition.Layout {

@@ -74,6 +74,10 @@ final class StatsCommand {
     line.object("latency_us") { line in
       line.object("hit") { $0.latency(parts.hits.latency) }
       line.object("fetch") { $0.latency(parts.jobs.latency) }
+      line.object("download_wait") { $0.latency(parts.downloader.waits) }
+      line.object("download") { $0.latency(parts.downloader.latency) }
+      line.object("decode_wait") { $0.latency(parts.renditions.figures.latencies.waits) }
+      line.object("decode") { $0.latency(parts.renditions.figures.latencies.orders) }
       if surroundings.fleetServer != nil { line.object("fleet") { $0.latency(parts.fleet.latency) } }
     }
     line.object("pressure") { pressure(in: &$0) }
@@ -203,6 +207,8 @@ extension JSONWriter {
     microseconds("p90", histogram.percentile(0.9))
     microseconds("p99", histogram.percentile(0.99))
     microseconds("max", histogram.longest)
+    microseconds("sum", histogram.sum)
+    array("buckets") { line in for count in histogram.withinBounds { line.value(Int(count)) } }
   }
 
   private mutating func microseconds(_ name: StaticString, _ nanoseconds: Int64) {

@@ -47,23 +47,28 @@ enum DecodeCost {
     let read = own.pixels * format.reading * (format == .jpeg ? coding.factor : 1)
     // A description has a box of its own.
     let box = rendition.box ?? (rendition.output == .description ? Rendition.Box(width: 100, height: 100) : nil)
-    guard var box else { return read + own.pixels * rendition.output.writing(format) }
+    guard var box else { return read + own.pixels * rendition.writing(format) }
     // It is drawn in the size that is wanted.
     if format.isDrawn { box.enlarges = true }
     let part = box.part(of: own)
     let scaled = box.scaled(part)
-    if format.isDrawn { return box.framed(scaled).pixels * (format.reading + rendition.output.writing(format)) }
+    if format.isDrawn { return box.framed(scaled).pixels * (format.reading + rendition.writing(format)) }
     // The loaders of these formats leave out what is not needed.
     let mayBeReadSmall = (format == .jpeg || format == .webp) && !box.isLinear && box.area == nil
     let isReadSmall = mayBeReadSmall && scaled.pixels * 16 <= own.pixels
     let scaling = (box.isLinear ? 40 : 10) * (isReadSmall ? min(own.pixels, scaled.pixels * 16) : part.pixels)
-    return read + scaling + 30 * scaled.pixels + box.framed(scaled).pixels * rendition.output.writing(format)
+    return read + scaling + 30 * scaled.pixels + box.framed(scaled).pixels * rendition.writing(format)
   }
 }
 
 extension Rendition {
   /// Whether it is a file, which the disk may keep and which may have several frames; pixels and descriptions are not.
   var isFile: Bool { if case .file = output { true } else { false } }
+}
+
+extension Rendition {
+  /// The time to write one pixel, as often as it is done in search of a file that is small enough.
+  fileprivate func writing(_ own: PictureFormat) -> Double { output.writing(own) * (mostBytes == nil ? 1 : 5) }
 }
 
 extension Rendition.Output {

@@ -26,6 +26,7 @@ struct QueuedOrder {
 struct DecodeQueue {
   private struct Waiting {
     var queued: QueuedOrder
+    let since: Instant
     var claims: [DecodeClaim: Claim] = [:]
   }
 
@@ -42,16 +43,18 @@ struct DecodeQueue {
   /// How many decoders each user has.
   private var held: [UInt32: Int] = [:]
   private var arrivals: Int64 = 0
+  /// How long orders waited for a decoder, and how long decoders had them.
+  private(set) var latencies = DecodingFigures.Latencies()
 
   var count: Int { waiting.count }
   var isEmpty: Bool { waiting.isEmpty }
 
-  mutating func add(_ queued: QueuedOrder) {
+  mutating func add(_ queued: QueuedOrder, at now: Instant) {
     let serial = queued.order.serial
     precondition(waiting[serial] == nil && running[serial] == nil, "an order is there once")
     var queued = queued
     queued.expected = max(queued.expected, slow.time(of: queued.picture))
-    waiting[serial] = Waiting(queued: queued)
+    waiting[serial] = Waiting(queued: queued, since: now)
     for claim in queued.claims.keys { lineUp(claim, serial, expecting: queued.expected) }
   }
 
@@ -99,9 +102,10 @@ struct DecodeQueue {
   /// Takes out the order whose turn it is; it runs until it is settled.
   mutating func removeNext(forLast isLast: Bool, at now: Instant) -> QueuedOrder? {
     guard let claim = line.heads(admits: admission(forLast: isLast))?.next,
-      let picture = waiting[claim.serial]?.queued.picture
+      let order = waiting[claim.serial]
     else { return nil }
-    running[claim.serial] = Running(claim: claim, since: now, picture: picture)
+    latencies.waits.record((now - order.since).nanoseconds)
+    running[claim.serial] = Running(claim: claim, since: now, picture: order.queued.picture)
     held[claim.claimant.uid, default: 0] += 1
     let wish = DecodeClaim(claimant: claim.claimant, priority: claim.priority)
     waiting[claim.serial]?.claims[wish] = nil
@@ -119,6 +123,7 @@ struct DecodeQueue {
   mutating func settle(_ serial: UInt64, at now: Instant) {
     guard let run = running.removeValue(forKey: serial) else { return }
     held.countDown(run.claim.claimant.uid)
+    latencies.orders.record((now - run.since).nanoseconds)
     let time = ServiceTime(now - run.since)
     line.leave(run.claim, after: time)
     if let expected = run.claim.expected { slow.note(run.picture, took: time, expected: expected) }
@@ -167,7 +172,12 @@ protocol Decoding: AnyObject {
 }
 
 /// Numbers about decoders, for `stats`.
-struct DecodingFigures: Equatable {
+struct DecodingFigures {
+  struct Latencies {
+    var waits = LatencyHistogram()
+    var orders = LatencyHistogram()
+  }
+
   /// Processes that take orders, and how many of them have one.
   var workers = 0
   var active = 0
@@ -177,4 +187,5 @@ struct DecodingFigures: Equatable {
   var completed = 0
   var failed = 0
   var killed = 0
+  var latencies = Latencies()
 }

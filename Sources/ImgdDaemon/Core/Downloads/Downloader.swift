@@ -32,6 +32,10 @@ final class Downloader {
   private var byKey = SteadyDictionary<MergeKey, [MergedDownload]>()
   private var lastSerial: UInt64 = 0
   private(set) var counts = Statistics.Downloads()
+  /// How long downloads waited for their turn.
+  private(set) var waits = LatencyHistogram()
+  /// How long transfers took.
+  private(set) var latency = LatencyHistogram()
   private let flows = FlowWatch()
   private var review: Timer?
   private var release: Timer?
@@ -120,6 +124,7 @@ final class Downloader {
     let host = origins.place(of: url)
     download.section = ledger.noteQueued(at: host, url)
     download.section?.queued += 1
+    download.queuedAt = loop.now
     scheduler.enqueue(
       download.serial, host: host.name, by: wish.claimant, wish.priority, limits: limits(of: url),
       isServedNext: isServedNext, at: loop.now)
@@ -176,6 +181,7 @@ final class Downloader {
       download.state = .running
       download.section?.queued -= 1
       download.section?.active += 1
+      if let queuedAt = download.queuedAt { waits.record((loop.now - queuedAt).nanoseconds) }
       flows.beginWatching(serial, at: loop.now)
       begin(download)
       return download
@@ -215,7 +221,8 @@ final class Downloader {
       download.fallback == nil
       ? download.mergeKey.headers + (download.confirming?.conditions ?? []) : download.mergeKey.headersForOthers
     let order = TransferOrder(
-      serial: download.serial, url: url.text, headers: headers + ownFields(for: url, beside: headers),
+      serial: download.serial, url: url.text,
+      headers: headers + download.mergeKey.tracing + ownFields(for: url, beside: headers),
       maxBytes: download.allowance.bytes, deadline: download.allowance.time, keepsPartial: download.isForKeeping,
       uid: download.uid, isAfterPublic: download.mergeKey.isAfterPublic, signer: origins.signer(for: url),
       proxy: proxies.proxy(for: url), throttle: scheduler.throttle(of: download.serial))
@@ -262,9 +269,10 @@ final class Downloader {
     return download
   }
 
-  /// Has the ledger count a transfer by the host that was asked.
+  /// Counts a transfer, and has the ledger count it by the host that was asked.
   private func tell(_ outcome: TransferOutcome, _ content: TransferReport.Content?, of download: MergedDownload) {
     if case .failed(let failure) = outcome, isInterruption(failure, of: download) { return }
+    if let begunAt = download.begunAt { latency.record((loop.now - begunAt).nanoseconds) }
     let isPicture = if case .failure? = content { false } else { true }
     ledger.countDownload(of: download.askedURL, outcome, isPicture: isPicture)
   }

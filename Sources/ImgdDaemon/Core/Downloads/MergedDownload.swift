@@ -43,6 +43,8 @@ final class MergedDownload {
   var state = State.queued
   /// The last purge of the fleet that was heard before its transfer began.
   var mark: FleetPosition?
+  /// When it began to wait for its turn.
+  var queuedAt: Instant?
   /// When its transfer began; nil while it waits.
   private(set) var begunAt: Instant?
   /// The tiers that a purge or a later download keeps it out of; its picture is delivered all the same.

@@ -338,7 +338,9 @@ struct KeptOutcomes {
 extension FetchJob {
   /// Roughly what a job that has ended holds: its request, whose headers are in its key a second time.
   fileprivate var cost: Int {
-    let headers = mergeKey.headers.reduce(0) { $0 + 128 + $1.name.utf8.count + $1.value.utf8.count }
+    let headers = (mergeKey.headers + mergeKey.tracing).reduce(0) {
+      $0 + 128 + $1.name.utf8.count + $1.value.utf8.count
+    }
     let tags = request.tags.reduce(0) { $0 + 32 + $1.utf8.count }
     return 1_024 + 2 * (headers + mergeKey.key.cost) + tags
   }

@@ -12,6 +12,10 @@ final class MergeKey: Hashable, Sendable {
   let owner: KeyVariant?
   /// Extra request headers, by lower-case name: an origin may answer differently to each set.
   let headers: [HeaderField]
+  /// Headers by which somebody follows a request through programs. They are sent, and are no part of the identity.
+  let tracing: [HeaderField]
+  /// No key has these in it either.
+  private static let tracingNames: Set<String> = ["traceparent", "tracestate", "x-request-id", "x-correlation-id"]
   /// The names of those that are credentials, which no other origin may see.
   let credentialNames: Set<String>
   /// Whether a public address has redirected here: then the request, unlike others, may go to public ones only.
@@ -21,9 +25,10 @@ final class MergeKey: Hashable, Sendable {
   private let headersHash: Int
 
   init(
-    key: CacheKey, owner: KeyVariant?, headers: [HeaderField], credentialNames: Set<String> = [],
-    isAfterPublic: Bool = false
+    key: CacheKey, owner: KeyVariant?, headers: [HeaderField], tracing: [HeaderField] = [],
+    credentialNames: Set<String> = [], isAfterPublic: Bool = false
   ) {
+    self.tracing = tracing
     self.key = key
     self.owner = owner
     self.headers = headers
@@ -65,8 +70,8 @@ final class MergeKey: Hashable, Sendable {
   var unconditional: MergeKey {
     guard hasCondition else { return self }
     return MergeKey(
-      key: key, owner: owner, headers: headers.filter { !Self.isCondition($0.name) }, credentialNames: credentialNames,
-      isAfterPublic: isAfterPublic)
+      key: key, owner: owner, headers: headers.filter { !Self.isCondition($0.name) }, tracing: tracing,
+      credentialNames: credentialNames, isAfterPublic: isAfterPublic)
   }
 
   /// The headers that the clients sent along.
@@ -87,7 +92,9 @@ extension MergeKey {
     _ request: FetchRequest, _ url: CanonicalURL, uid: UInt32, isOwn: Bool = false, credentials: CredentialNames,
     digest: KeyDigest?
   ) {
-    let headers = request.headers.map { HeaderField($0.name.lowercased(), $0.value) }.sorted { $0.name < $1.name }
+    let all = request.headers.map { HeaderField($0.name.lowercased(), $0.value) }.sorted { $0.name < $1.name }
+    let headers = all.filter { !Self.tracingNames.contains($0.name) }
+    let tracing = headers.count < all.count ? all.filter { Self.tracingNames.contains($0.name) } : []
     let names = Set(headers.map { $0.name }.filter(credentials.contains))
     let parts = KeyParts(headers, names, identifier: request.identifier, uid: uid, isOwn: isOwn)
     let key =
@@ -95,11 +102,13 @@ extension MergeKey {
         CacheKey(url: url, identifier: request.identifier, variant: parts.variant, knownDigest: digest)
       } else { CacheKey(url: url, identifier: request.identifier, variant: parts.variant, scope: parts.scope) }
     let owner = KeyVariant(identifier: request.identifier, uid: uid, isOwn: isOwn)
-    self.init(key: key, owner: owner, headers: headers, credentialNames: names)
+    self.init(key: key, owner: owner, headers: headers, tracing: tracing, credentialNames: names)
   }
 
   /// The same request for what is under another key, which is one user's alone.
-  func moved(to key: CacheKey) -> MergeKey { MergeKey(key: key, owner: key.variant, headers: headers) }
+  func moved(to key: CacheKey) -> MergeKey {
+    MergeKey(key: key, owner: key.variant, headers: headers, tracing: tracing)
+  }
 
   /// Whether nobody but its user is shown the answer, though it names nothing that says so.
   var isOwn: Bool { owner != nil && key.identifier == nil }
@@ -116,7 +125,8 @@ extension MergeKey {
     let parts = KeyParts(headers, names, identifier: key.identifier, uid: uid, isOwn: isOwn)
     return MergeKey(
       key: CacheKey(url: target, identifier: key.identifier, variant: parts.variant, scope: parts.scope), owner: owner,
-      headers: headers, credentialNames: names, isAfterPublic: isAfterPublic || redirect.isFromPublicAddress)
+      headers: headers, tracing: tracing, credentialNames: names,
+      isAfterPublic: isAfterPublic || redirect.isFromPublicAddress)
   }
 }
 
@@ -144,7 +154,7 @@ extension MergeKey {
   var shared: MergeKey? {
     sharedKey.map { key in
       MergeKey(
-        key: key, owner: owner, headers: headers.filter { !credentialNames.contains($0.name) },
+        key: key, owner: owner, headers: headers.filter { !credentialNames.contains($0.name) }, tracing: tracing,
         isAfterPublic: isAfterPublic)
     }
   }

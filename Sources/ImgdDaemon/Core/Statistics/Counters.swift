@@ -1,3 +1,5 @@
+import ImgdWire
+
 /// Counters since the start, for `stats`; the tiers have their own.
 enum Statistics {
   struct Downloads {
@@ -43,7 +45,8 @@ final class CommandCounter {
   }
 }
 
-/// How long things took: counts in buckets that are at most a sixteenth wide, or as wide as its owner wants them.
+/// How long things took: counts in buckets that are at most a sixteenth wide, or as wide as its owner wants them; and
+/// in those of the protocol, which are the same on all hosts and can be added.
 struct LatencyHistogram {
   private let finestBits: Int
   private var finest: Int { 1 << finestBits }
@@ -51,7 +54,10 @@ struct LatencyHistogram {
   private let most: Int64
 
   private var buckets: [UInt64]
+  /// By the bounds of `LatencyBounds`, each count without those before it; what takes longer than the last is in none.
+  private var shared = [UInt64](repeating: 0, count: LatencyBounds.nanoseconds.count)
   private(set) var longest: Int64 = 0
+  private var settledSum: Int64 = 0
   /// How many are in the buckets.
   private var settled: UInt64 = 0
   /// What came last, how often in a row, and its bucket: hits between two looks at the clock all take equally long.
@@ -66,6 +72,22 @@ struct LatencyHistogram {
 
   var count: UInt64 { settled + last.times }
 
+  /// The time that all things took together, in nanoseconds.
+  var sum: Int64 { settledSum &+ lastSum }
+
+  private var lastSum: Int64 { last.times == 0 ? 0 : min(max(last.value, 0), most) &* Int64(last.times) }
+
+  /// How many things took at most as long as each bound of the protocol.
+  var withinBounds: [UInt64] {
+    var (counts, sum) = (shared, UInt64(0))
+    if last.times > 0, let bound = LatencyBounds.index(of: last.value) { counts[bound] += last.times }
+    for index in counts.indices {
+      sum += counts[index]
+      counts[index] = sum
+    }
+    return counts
+  }
+
   mutating func record(_ nanoseconds: Int64) {
     if nanoseconds != last.value { settle(before: nanoseconds) }
     last.times &+= 1
@@ -73,6 +95,8 @@ struct LatencyHistogram {
 
   private mutating func settle(before next: Int64) {
     buckets[last.bucket] += last.times
+    if last.times > 0, let bound = LatencyBounds.index(of: last.value) { shared[bound] += last.times }
+    settledSum &+= lastSum
     settled += last.times
     let value = min(max(next, 0), most)
     last = (next, 0, bucket(of: value))

@@ -41,7 +41,7 @@ final class DecoderPool: Decoding {
 
   func begin(_ queued: QueuedOrder) {
     guard !isStopped else { return queued.then(.failure(.stopping)) }
-    queue.add(queued)
+    queue.add(queued, at: loop.now)
     advance()
   }
 
@@ -72,6 +72,7 @@ final class DecoderPool: Decoding {
     figures.workers = figures.active + workers.count { $0.phase == .idle }
     figures.mostWorkers = mostWorkers
     figures.queued = queue.count
+    figures.latencies = queue.latencies
     return figures
   }
 
@@ -142,7 +143,7 @@ final class DecoderPool: Decoding {
     }
     guard worker.begin(order, within: settings.timeout) else {
       queue.settle(serial, at: loop.now)
-      return queue.add(queued)
+      return queue.add(queued, at: loop.now)
     }
     begun[serial] = queued
   }
@@ -235,7 +236,7 @@ final class DecoderPool: Decoding {
       return finish(serial, .failure(failure))
     }
     queued.wasReturned = true
-    queue.add(queued)
+    queue.add(queued, at: loop.now)
   }
 
   /// Keeps an idle worker, unless it is surplus, outdated or has had enough orders.

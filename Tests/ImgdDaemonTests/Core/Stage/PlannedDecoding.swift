@@ -32,8 +32,8 @@ final class PlannedDecoding: Decoding {
 
   func begin(_ queued: QueuedOrder) {
     orders.append(queued.order)
-    if workers != nil {
-      queue.add(queued)
+    if workers != nil, let loop {
+      queue.add(queued, at: loop.now)
       return advance()
     }
     waiting.append(queued)
