@@ -65,6 +65,25 @@ struct Context {
     return (DaemonStatistics(reply: answer.reply, moment: .current), answer)
   }
 
+  /// The answers with all pages of a list.
+  func pages(of request: (PageRequest) -> Request, over connection: ControlConnection) throws(Failure) -> [Answer] {
+    var answers: [Answer] = []
+    var page = PageRequest()
+    repeat {
+      let answer = try ask(request(page), over: connection)
+      answers.append(answer)
+      page.cursor = answer.reply.text("cursor")
+    } while page.cursor != nil
+    return answers
+  }
+
+  /// Prints a table with a heading.
+  func print(_ titles: [String], _ rows: [[String]], _ sides: [Columns.Side]) throws(Failure) {
+    var lines = Columns.lines([titles] + rows, sides)
+    lines[0] = palette(lines[0], .heading)
+    try print(lines.joined(separator: "\n"))
+  }
+
   /// All that the daemon knows of origins; nothing where it is too old to be asked.
   func origins(over connection: ControlConnection) throws(Failure) -> [Reply] {
     var origins: [Reply] = []

@@ -46,6 +46,7 @@ enum Verbs {
       KnownVerb(PurgePictures.self),
       KnownVerb(Stats.self),
       KnownVerb(Origins.self),
+      KnownVerb(ListClients.self),
       KnownVerb(Top.self),
       KnownVerb(Monitor.self),
       KnownVerb(Sheet.self),

@@ -11,6 +11,8 @@ package enum Request: Equatable, Sendable {
   indirect case purge(PurgeRequest)
   case stats
   case origins(PageRequest)
+  case clients(PageRequest)
+  case failures(PageRequest)
   case query(QueryRequest)
   indirect case entries(EntriesRequest)
   case subscribe(Topics)
@@ -21,7 +23,7 @@ package enum Request: Equatable, Sendable {
 
   /// The commands, by their names on the wire.
   package enum Command: String, CaseIterable, Sendable {
-    case fetch, put, cancel, wait, list, slots, purge, stats, origins, query, entries, subscribe
+    case fetch, put, cancel, wait, list, slots, purge, stats, origins, clients, failures, query, entries, subscribe
     case hello, ping, config, reload
   }
 
@@ -37,6 +39,8 @@ package enum Request: Equatable, Sendable {
     case .purge: .purge
     case .stats: .stats
     case .origins: .origins
+    case .clients: .clients
+    case .failures: .failures
     case .query: .query
     case .entries: .entries
     case .subscribe: .subscribe
@@ -132,12 +136,20 @@ package struct PageRequest: Equatable, Sendable {
 package struct EntriesRequest: Equatable, Sendable {
   package var tier: Tier
   package var page: PageRequest
+  package var url: String?
   package var prefix: String?
+  /// A text that URLs have anywhere.
+  package var part: String?
 
-  package init(tier: Tier = .memory, prefix: String? = nil, page: PageRequest = PageRequest(limit: 100)) {
+  package init(
+    tier: Tier = .memory, url: String? = nil, prefix: String? = nil, part: String? = nil,
+    page: PageRequest = PageRequest(limit: 100)
+  ) {
     self.tier = tier
     self.page = page
+    self.url = url
     self.prefix = prefix
+    self.part = part
   }
 }
 

@@ -3,7 +3,7 @@ enum RequestField: UInt8, CaseIterable, Sendable {
   case cmd, id, url, receipt, deliver, identifier, cache, progress, slot, tags, headers
   case store, resize, format, priority, events, wait, waitOnline, detach, timeoutMilliseconds, maxBytes
   case ttl, http, quality, frames, layout, describe, share, tag, all, tier, prefix, host
-  case olderThan, unusedFor, expired, soft, limit, cursor, data, audience, encodedBytes
+  case olderThan, unusedFor, expired, soft, limit, cursor, data, audience, encodedBytes, part
 
   private static let table = NameTable<RequestField> { $0.name }
 
@@ -25,7 +25,7 @@ enum RequestField: UInt8, CaseIterable, Sendable {
     "store", "resize", "format", "priority", "events", "wait", "wait_online", "detach", "timeout_ms", "max_bytes",
     "ttl", "http", "quality", "frames", "layout", "describe", "share", "tag", "all", "tier", "prefix", "host",
     "older_than", "unused_for", "expired", "soft", "limit", "cursor", "data", "for",
-    "encoded_bytes",
+    "encoded_bytes", "contains",
   ]
 
   var unit: String? {
@@ -62,9 +62,9 @@ extension Request.Command {
     case .wait: FieldSet([.receipt, .deliver])
     case .purge: FieldSet([.tier, .url, .identifier, .prefix, .host, .tag, .olderThan, .unusedFor, .expired, .soft])
     case .query: FieldSet([.url, .identifier, .describe])
-    case .entries: FieldSet([.tier, .limit, .cursor, .prefix])
+    case .entries: FieldSet([.tier, .limit, .cursor, .url, .prefix, .part])
     case .subscribe: FieldSet([.events])
-    case .list, .slots, .origins: FieldSet([.limit, .cursor])
+    case .list, .slots, .origins, .clients, .failures: FieldSet([.limit, .cursor])
     case .stats, .hello, .ping, .config, .reload: []
     }
   }

@@ -153,6 +153,8 @@ enum CommandParser {
     case .purge: .purge(try purge(fields, in: line))
     case .stats: .stats
     case .origins: .origins(try page(PageRequest(), fields, in: line))
+    case .clients: .clients(try page(PageRequest(), fields, in: line))
+    case .failures: .failures(try page(PageRequest(), fields, in: line))
     case .query:
       .query(
         QueryRequest(
@@ -229,7 +231,9 @@ enum CommandParser {
     var entries = EntriesRequest()
     entries.tier = try fields.word(.tier, default: entries.tier, in: line)
     entries.page = try page(entries.page, fields, in: line)
+    entries.url = try fields.url(in: line)
     entries.prefix = try fields.string(.prefix, 1...WireLimits.url, in: line)
+    entries.part = try fields.string(.part, 1...WireLimits.part, in: line)
     return entries
   }
 
@@ -266,7 +270,7 @@ extension Request.Command {
     switch self {
     case .fetch, .put, .query, .purge: #"{"cmd":"\#(rawValue)","url":"https://example.org/a.jpg"}"#
     case .cancel, .wait: #"{"cmd":"\#(rawValue)","receipt":"5d0c9b7e-2a43-4b57-9a57-2c2e3c9e1b11"}"#
-    case .list, .slots, .stats, .origins, .entries, .subscribe, .hello, .ping, .config, .reload:
+    case .list, .slots, .stats, .origins, .clients, .failures, .entries, .subscribe, .hello, .ping, .config, .reload:
       #"{"cmd":"\#(rawValue)"}"#
     }
   }

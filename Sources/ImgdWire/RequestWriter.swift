@@ -28,7 +28,8 @@ extension Request {
     case .wait(let wait):
       json.field(.receipt, wait.receipt.description)
       json.field(.deliver, wait.delivery?.rawValue)
-    case .list(let page), .slots(let page), .origins(let page): page.write(to: &json, usual: PageRequest())
+    case .list(let page), .slots(let page), .origins(let page), .clients(let page), .failures(let page):
+      page.write(to: &json, usual: PageRequest())
     case .purge(let purge):
       json.field(.url, purge.url)
       json.field(.identifier, purge.identifier)
@@ -46,7 +47,9 @@ extension Request {
       json.flag(.describe, query.describe)
     case .entries(let entries):
       json.word(.tier, entries.tier, usual: .memory)
+      json.field(.url, entries.url)
       json.field(.prefix, entries.prefix)
+      json.field(.part, entries.part)
       entries.page.write(to: &json, usual: EntriesRequest().page)
     // All topics by name: a later daemon may have others.
     case .subscribe(let topics): json.texts(.events, topics.names)

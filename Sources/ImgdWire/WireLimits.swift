@@ -31,6 +31,8 @@ package struct WireLimits: Equatable, Sendable {
   package static let identifier = 256
   package static let slot = 128
   package static let share = 64
+  /// Bytes of a text that is sought in URLs.
+  package static let part = 256
   /// Tags of one fetch.
   package static let tags = 16
   /// Bytes of one tag.

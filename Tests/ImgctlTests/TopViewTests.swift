@@ -1,5 +1,6 @@
 import ImgdConnection
 import ImgdSystem
+import ImgdWire
 import Testing
 
 @testable import ImgctlCommands
@@ -10,19 +11,21 @@ struct TopViewTests {
     delay: .seconds(1))
   private let time = LocalTime(secondsSince1970: 0)
 
+  private func reply(_ text: String) throws -> Reply { try Reply(Array(text.utf8), from: "test") }
+
   private func state(seconds: Int64 = 3) throws -> TopState {
     let fetches = try (1...50).map { number in
       let fetch = """
         {"receipt":"r","url":"http://h/\(number)/漢字\\u001b\(String(repeating: "x", count: 500))",\
         "state":"\(number > 2 ? "queued" : "running")","received":512,"expected":1024,"waiters":3,"age_ms":1500}
         """
-      return try Reply(Array(fetch.utf8), from: "test")
+      return try reply(fetch)
     }
     var state = TopState(socket: "/run/imgd/imgd.sock")
     for second in 0..<seconds {
       let text = someStatistics.replacing(#""hits":70"#, with: #""hits":\#(70 + second * 40)"#)
         .replacing(#""misses":30"#, with: #""misses":\#(30 + second * 10)"#)
-      state.show(try statistics(text, at: second), fetches)
+      state.show(Look(statistics: try statistics(text, at: second), fetches: fetches))
     }
     return state
   }
@@ -66,6 +69,39 @@ struct TopViewTests {
     #expect(shown.last == "q quit  p pause  ? keys  every 1s")
   }
 
+  @Test func `rates are averages of three seconds`() throws {
+    var state = TopState(socket: "s")
+    for (second, hits) in [0, 300, 300, 300, 300, 300].enumerated() {
+      let text = someStatistics.replacing(#""hits":70"#, with: #""hits":\#(hits)"#)
+      state.show(Look(statistics: try statistics(text, at: Int64(second))))
+    }
+    #expect(state.history.map(\.hits) == [300, 150, 100, 0, 0])
+  }
+
+  @Test(arguments: [(24, 4, 5), (40, 4, 6), (26, 4, 0), (14, 0, 0)])
+  func `failures and hosts stand below the fetches`(rows: Int, failures: Int, hosts: Int) throws {
+    let failed = (1...9).map { number in
+      let last = Timestamp.rfc3339(Int64(number))
+      return #"{"url":"http://h/\#(number)","code":"http_status","status":404,"times":\#(number),"last":"\#(last)"}"#
+    }
+    let origins = (1...9).map {
+      #"{"host":"h\#($0)","section":null,"requests":\#($0),"hits":1,"coalesced":0,"errors":2,"bytes_received":1024}"#
+    }
+    let text = someStatistics.dropLast() + #","origins":[{"section":"*"},\#(origins.joined(separator: ","))]}"#
+    var state = TopState(socket: "s")
+    state.show(Look(statistics: try statistics(String(text), at: 1), failures: try failed.map(reply)))
+    let shown = lines(state, 100, rows)
+    let title = shown.firstIndex(of: "latest failures")
+    #expect((title != nil) == (failures > 0))
+    if let title {
+      let time = LocalTime(secondsSince1970: 2).text
+      #expect(shown[title + 2] == "http_status 404     \(time)     2x  http://h/2")
+    }
+    #expect(shown.filter { $0.contains("http_status 404") }.count == max(failures - 1, 0))
+    #expect(shown.filter { $0.hasPrefix("         9     11.1%         2      1.0K  h9") }.count == (hosts > 0 ? 1 : 0))
+    #expect(shown.filter { $0.contains("1.0K  h") }.count == max(hosts - 1, 0))
+  }
+
   @Test func `a narrow terminal has the numbers without bars`() throws {
     let shown = try lines(state(), 20, 30)
     #expect(shown.contains("hits           40/s"))
@@ -80,14 +116,15 @@ struct TopViewTests {
     #expect(shown[1] == "no connection: no program listens")
     #expect(
       shown.contains { $0.hasPrefix("memory ") } && !shown.contains { $0.contains("http://") })
-    state.show(try statistics(at: 9), [])
+    state.show(Look(statistics: try statistics(at: 9)))
     #expect(!lines(state, 100, 40).contains { $0.hasPrefix("no connection") })
   }
 
   @Test func `another process begins a new history`() throws {
     var state = try state()
     #expect(state.history.count == 2)
-    state.show(try statistics(someStatistics.replacing(#""pid":7"#, with: #""pid":8"#), at: 9), [])
+    let other = someStatistics.replacing(#""pid":7"#, with: #""pid":8"#)
+    state.show(Look(statistics: try statistics(other, at: 9)))
     #expect(state.history.isEmpty)
     #expect(lines(state, 100, 40).contains { $0.hasPrefix("hits              -") })
   }
@@ -100,7 +137,7 @@ struct TopViewTests {
     .replacing(#""capacity":4096"#, with: #""capacity":4096,"configured":8192"#)
     .replacing(#""completed":5"#, with: #""completed":5,"failed":291"#)
     let held = #"{"url":"http://h/a","state":"queued","retry_after_ms":13500,"age_ms":1500}"#
-    state.show(try statistics(text, at: 5), [try Reply(Array(held.utf8), from: "test")])
+    state.show(Look(statistics: try statistics(text, at: 5), fetches: [try reply(held)]))
     let shown = lines(state, 100, 40)
     #expect(
       shown.contains {

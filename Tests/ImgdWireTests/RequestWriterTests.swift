@@ -71,7 +71,7 @@ struct RequestWriterTests {
     .tier: names(Tier.self), .prefix: [#""http://h/\u003c""#], .host: [#""h""#],
     .olderThan: ["0", "315360000"], .unusedFor: ["1"], .expired: flags, .soft: flags,
     .limit: ["1", "100", "1000"], .cursor: [letters(64), strange],
-    .data: [letters(1), letters(60_000)], .audience: [#""all""#],
+    .data: [letters(1), letters(60_000)], .audience: [#""all""#], .part: [letters(1), letters(256), strange],
   ]
 
   private static func values(_ field: RequestField, of command: Request.Command) -> [String] {

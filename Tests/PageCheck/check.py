@@ -10,6 +10,7 @@ import sys
 import tempfile
 import threading
 import time
+import urllib.error
 import urllib.parse
 import urllib.request
 
@@ -79,10 +80,10 @@ class Programs:
             entry[1].wait(20)
             self._running.remove(entry)
 
-    def fetch(self, url):
-        """Gets a picture through the gateway."""
+    def fetch(self, url, form=""):
+        """Gets a picture through the gateway, in a form."""
         target = f"{self.url}/fetch?url={urllib.parse.quote(url, safe='')}"
-        with urllib.request.urlopen(target, timeout=60) as answer:
+        with urllib.request.urlopen(target + form, timeout=60) as answer:
             return answer.read()
 
     def __enter__(self):
@@ -120,7 +121,7 @@ def traffic(programs, origin):
 
 
 #: The elements whose texts run over their own edge, with these texts.
-OVERFLOWING = """[...document.querySelectorAll(".value, .remark, .facts dt, .facts dd, .fetches .how div, .meter .row *")]
+OVERFLOWING = """[...document.querySelectorAll(".value, .remark, .facts dt, .facts dd, .fetches .how div, .meter .row *, th[scope=col], td, .failures *")]
   .filter((element) => element.scrollWidth > element.clientWidth + 1).map((element) => element.textContent)"""
 #: As long as they ever are.
 LONG_TEXTS = """(() => {
@@ -139,13 +140,14 @@ def check_texts(browser, name):
     assert cut == "[]", f"{name}: {cut}"
 
 
-def shoot_all(browser, directory):
+def shoot_all(browser, directory, state):
     """Pictures of the page in both sizes and both schemes."""
-    for name, width, height in (("wide", 1280, 1000), ("narrow", 400, 900)):
+    for name, width in (("wide", 1280), ("narrow", 400)):
         for scheme in ("light", "dark"):
-            browser.show_as(width, height, scheme)
+            browser.show_as(width, 800, scheme)
             time.sleep(0.5)
-            browser.shoot(f"{directory}/{name}-{scheme}.png")
+            browser.shoot(f"{directory}/{state}-{name}-{scheme}.png")
+        browser.shoot(f"{directory}/{state}-{name}-whole.png", whole=True)
         check_texts(browser, name)
     browser.show_as(1400, 1000)
 
@@ -159,13 +161,16 @@ def check_plots(browser):
     for _ in range(2):
         browser.press("ArrowLeft")
     browser.wait("document.querySelector('#hits .plot').getAttribute('aria-valuetext').includes('ago: ')")
+    assert "averages of three seconds" in browser.ask("document.querySelector('#hits .plot').getAttribute('aria-label')")
     assert browser.ask("document.querySelectorAll('.plot.read').length") == 4, "the plots share no cursor"
     browser.press("Escape")
     assert browser.ask("document.querySelectorAll('.plot.read').length") == 0, "the cursor stays"
 
 
 def check_fetches(browser):
-    """A download under way has a row with its progress."""
+    """A download under way has a row with its progress, in a panel that is there only then."""
+    assert browser.ask("document.querySelector('#under-way').hidden"), "a panel without fetches"
+    browser.wait("!document.querySelector('#under-way').hidden")
     browser.wait("[...document.querySelectorAll('#fetches progress')].some((bar) => bar.value > 0 && bar.max > 1)")
     assert browser.ask("document.querySelector('#fetches').textContent").count("large-") >= 1
     for width in (400, 1280):
@@ -175,10 +180,10 @@ def check_fetches(browser):
 
 
 def lookups(programs):
-    """The lines of the metrics that count look-ups and what they found."""
+    """The lines of the metrics that count look-ups, what they found, and requests of hosts."""
     with urllib.request.urlopen(f"{programs.url}/metrics", timeout=60) as answer:
         lines = answer.read().decode().splitlines()
-    return sorted(line for line in lines if line.startswith(("imgd_cache_hits", "imgd_cache_misses", "imgd_cache_coalesced")))
+    return sorted(line for line in lines if line.startswith(("imgd_cache_hits", "imgd_cache_misses", "imgd_cache_coalesced", "imgd_host_requests")))
 
 
 def check_opening(browser, programs):
@@ -189,15 +194,82 @@ def check_opening(browser, programs):
     assert browser.ask("document.querySelector('#hits .stroke').getAttribute('d').length > 0"), "no past"
     assert browser.ask("document.querySelector('#hits .nothing').hidden")
     browser.wait("document.querySelectorAll('#tiles img.there').length >= 8")
+    browser.ask("document.querySelector('#tiles .tile').click()")
+    browser.wait("document.querySelector('#detail-picture img.there') !== null")
+    browser.press("Escape")
+    assert any(line.startswith("imgd_host_requests") for line in before), before
     assert lookups(programs) == before, (before, lookups(programs))
+
+
+def check_fold(browser):
+    """While nothing is under way, pictures are seen without scrolling."""
+    browser.wait("document.querySelector('#under-way').hidden", seconds=40)
+    for width in (1280, 400):
+        browser.show_as(width, 800)
+        browser.wait("document.querySelectorAll('#tiles img.there').length >= 2")
+        bottom = browser.ask("document.querySelector('#tiles .frame').getBoundingClientRect().bottom")
+        assert bottom <= 800, f"at {width} × 800 the first picture ends at {bottom}"
+    browser.show_as(1400, 1000)
+
+
+def check_rest(browser):
+    """Hosts and failures are listed; every picture that is folded away can be shown."""
+    browser.wait("document.querySelector('#hosts tbody th')?.textContent.startsWith('127.0.0.1')")
+    browser.wait("document.querySelector('#failures').textContent.includes('http_status 404')")
+    failure = browser.ask("document.querySelector('#failures li').textContent")
+    assert "/missing.png" in failure and "2 times" in failure, failure
+    hidden = "document.querySelectorAll('#tiles li[hidden]').length"
+    browser.show_as(400, 800)
+    browser.wait(f"{hidden} > 0 && !document.querySelector('#all').hidden")
+    browser.ask("document.querySelector('#all').click()")
+    browser.wait(f"{hidden} === 0 && document.querySelector('#all').hidden")
+    assert browser.ask("document.activeElement.className") == "tile", "the focus is lost"
+    browser.ask("document.activeElement.blur()")
+    browser.show_as(1400, 1000)
+
+
+def check_stillness(browser, programs, origin):
+    """Under the pointer, and around the focus, nothing moves; what is new comes afterwards."""
+    first = "document.querySelector('#tiles .tile .name').textContent"
+    place = browser.ask("(() => { scrollTo(0, 0); const box = document.querySelector('#tiles .tile').getBoundingClientRect(); "
+                        "return [box.x + box.width / 2, box.y + box.height / 2]; })().join()")
+    holds = {
+        "pointer": (lambda: browser.move(*map(float, place.split(","))), lambda: browser.move(2, 2)),
+        "focus": (lambda: browser.ask("document.querySelector('#tiles .tile').focus()"),
+                  lambda: browser.ask("document.activeElement.blur()")),
+    }
+    for name, (enter, leave) in holds.items():
+        enter()
+        before = browser.ask(first)
+        programs.fetch(f"{origin.url}/new-for-the-{name}.png")
+        browser.wait("document.querySelector('#pictures-count').textContent.includes('when you leave')")
+        assert browser.ask(first) == before, f"a tile moves under the {name}"
+        leave()
+        browser.wait(f"{first} === 'new-for-the-{name}.png'")
+
+
+def check_gap(browser):
+    """A time that was not measured is named, with its length, where it is read and for a screen reader."""
+    browser.wait("/imgd was restarted, [0-9]+ s/.test(document.querySelector('#gaps').textContent)")
+    browser.ask("document.querySelector('#hits .plot').focus()")
+    for _ in range(40):
+        browser.press("ArrowLeft")
+        said = browser.ask("document.querySelector('#hits .plot').getAttribute('aria-valuetext')")
+        if re.search(r"ago: imgd was restarted, [0-9]+ s$", said):
+            break
+    else:
+        raise AssertionError(f"the gap is not read: {said}")
+    assert "imgd was restarted" in browser.ask("document.querySelector('#hits .remark').textContent")
+    browser.press("Escape")
 
 
 def check_pictures(browser):
     """There are thumbnails, and the search finds some of them."""
     browser.wait("document.querySelectorAll('#tiles img.there').length >= 8")
     browser.ask("document.querySelector('#search').focus()")
-    browser.type("127.0.0.1")
+    browser.type("PINE lak")
     browser.wait("document.querySelector('#pictures-title').textContent === 'Found'")
+    assert browser.ask("[...document.querySelectorAll('#tiles .name')].map((name) => name.textContent).join()") == "alpine lake.png"
     browser.ask("(() => { const box = document.querySelector('#search'); box.value = 'nowhere.example'; "
                 "box.dispatchEvent(new Event('input')); })()")
     browser.wait("document.querySelector('#tiles .empty') !== null")
@@ -211,6 +283,9 @@ def check_detail(browser, programs):
     browser.wait("document.querySelector('#detail-picture img.there') !== null")
     shown = browser.ask("(() => { const image = document.querySelector('#detail-picture img'); "
                         "return getComputedStyle(image).objectFit + ' ' + image.naturalWidth + ' × ' + image.naturalHeight; })()")
+    browser.wait("document.querySelector('#detail-forms li') !== null")
+    form = browser.ask("document.querySelector('#detail-forms').textContent")
+    assert re.fullmatch(r"WEBP · 80 × 120[0-9.]+ (K?i?B) · disk, memory", form), form
     fit, width, _, height = shown.split(" ")
     facts = browser.ask("document.querySelector('#detail-facts').textContent")
     own = re.search(r"Dimensions(\d+) × (\d+)", facts)
@@ -256,6 +331,7 @@ def check_restart(browser, programs):
     assert browser.ask("!document.querySelector('#notice').hidden"), "no notice"
     programs.start_daemon()
     browser.wait("document.querySelector('#state').textContent === 'Live'")
+    check_gap(browser)
     programs.stop("imgd-http")
     browser.wait("document.querySelector('#state').textContent === 'Reconnecting…'")
     programs.start_gateway()
@@ -276,9 +352,17 @@ def main():
         browser.shoot(f"{directory}/empty.png")
         with traffic(programs, origin):
             check_fetches(browser)
+            shoot_all(browser, directory, "busy")
             check_pictures(browser)
             check_plots(browser)
-            shoot_all(browser, directory)
+        programs.fetch(f"{origin.url}/harbour-at-dawn.png", "&width=80&format=webp")
+        for _ in range(2):
+            with contextlib.suppress(urllib.error.HTTPError):
+                programs.fetch(f"{origin.url}/missing.png")
+        check_rest(browser)
+        check_stillness(browser, programs, origin)
+        check_fold(browser)
+        shoot_all(browser, directory, "idle")
         # The refusal of a wrong token is a message in the browser's log as well, and so is a lost connection.
         assert not browser.complaints, browser.complaints
         check_opening(browser, programs)

@@ -7,7 +7,7 @@ struct Top: Verb {
     "top", "watch the daemon at work",
     options: [VerbOption("delay", "d", .duration, help: "the time between two looks; default: 1s")],
     details: """
-      Draws on the whole terminal what the daemon does: how much is asked for and found, how full its tiers are, and the oldest fetches. q or Ctrl-C ends it, p pauses it, and ? shows the keys. When the daemon goes, top says so and connects again when it is back. Without a terminal there is stats --watch.
+      Draws on the whole terminal what the daemon does: how much is asked for and found, how full its tiers are, the oldest fetches, the busiest hosts and the latest failures. Rates are averages of three seconds. q or Ctrl-C ends it, p pauses it, and ? shows the keys. When the daemon goes, top says so and connects again when it is back. Without a terminal there is stats --watch.
       """)
 
   private let delay: Duration
@@ -107,7 +107,7 @@ final class TopSession {
 
   private func show(_ outcome: DaemonFeed.Outcome) {
     switch outcome {
-    case .answers(let statistics, let fetches): state.show(statistics, fetches)
+    case .answers(let look): state.show(look)
     case .problem(let problem): state.show(problem: problem)
     }
     draw()

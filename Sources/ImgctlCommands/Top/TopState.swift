@@ -2,38 +2,59 @@ import ImgdConnection
 import ImgdSystem
 import ImgdWire
 
+/// The daemon's answers at one time.
+struct Look {
+  let statistics: DaemonStatistics
+  var fetches: [Reply] = []
+  var failures: [Reply] = []
+
+  /// The hosts that most was asked of; none for who sees no others.
+  var hosts: [Reply] {
+    let hosts = (statistics.reply.objects("origins") ?? []).filter { $0.text("host") != nil }
+    return hosts.sorted { $0.number("requests") ?? 0 > $1.number("requests") ?? 0 }
+  }
+}
+
 struct TopState {
+  /// What rates are averages of; looks come a little early or late.
+  private static let averaged = Duration.milliseconds(3_500)
   /// How many intervals the widest terminal has columns for.
   private static let longestHistory = 1000
 
   let socket: String
-  private(set) var latest: DaemonStatistics?
+  private(set) var latest: Look?
+  /// The counters of the last few seconds, the oldest first.
+  private var recent: [DaemonStatistics] = []
   private(set) var history: [Traffic] = []
-  private(set) var fetches: [Reply] = []
   /// Why there is no connection; nil if there is one.
   private(set) var problem: String?
   var isPaused = false
   /// Whether the keys are explained in place of the numbers.
   var showsKeys = false
 
+  init(socket: String) { self.socket = socket }
+
   /// Takes in the daemon's answers to one look.
-  mutating func show(_ statistics: DaemonStatistics, _ fetches: [Reply]) {
-    if let latest, let interval = Interval(from: latest, to: statistics) {
+  mutating func show(_ look: Look) {
+    let last = recent.popLast()
+    recent.removeAll { look.statistics.moment - $0.moment > Self.averaged }
+    if let last { recent.append(last) }
+    if let first = recent.first, let interval = Interval(from: first, to: look.statistics) {
       history.append(Traffic(interval))
       if history.count > Self.longestHistory { history.removeFirst() }
     } else {
       // Another process: what came before has nothing to do with it.
-      history = []
+      (history, recent) = ([], [])
     }
-    latest = statistics
-    self.fetches = fetches
+    recent.append(look.statistics)
+    latest = look
     problem = nil
   }
 
   /// Notes that the daemon cannot be asked now.
   mutating func show(problem: String) {
     self.problem = problem
-    fetches = []
+    latest?.fetches = []
   }
 }
 
@@ -59,7 +80,7 @@ struct Traffic {
 final class DaemonFeed {
   /// The answers to one look, or the reason why there are none.
   enum Outcome {
-    case answers(DaemonStatistics, fetches: [Reply])
+    case answers(Look)
     case problem(String)
   }
 
@@ -67,8 +88,10 @@ final class DaemonFeed {
   private let loop: EventLoop
   private let onLook: (Outcome) -> Void
   private var connection: WatchedConnection?
-  /// The answer to `stats`, while the one to `list` has not come.
-  private var statistics: DaemonStatistics?
+  /// The answers that have come of the look under way.
+  private var answers: [Reply] = []
+  /// When the first of them came.
+  private var moment = Instant.current
   /// When the look under way began; nil between looks.
   private var begun: Instant?
 
@@ -80,7 +103,7 @@ final class DaemonFeed {
 
   deinit { connection?.close() }
 
-  /// Asks for the counters and the oldest fetches; does nothing while an earlier look waits for its answers.
+  /// Asks for the counters, the oldest fetches and the latest failures; does nothing while an earlier look waits for its answers.
   func look(atMost fetches: Int) {
     if let begun {
       guard loop.now - begun > Context.patience else { return }
@@ -91,6 +114,7 @@ final class DaemonFeed {
       let page = PageRequest(limit: max(1, min(fetches, WireLimits.entries.upperBound)))
       connection.send(Request.stats.line())
       connection.send(Request.list(page).line())
+      connection.send(Request.failures(page).line())
       begun = loop.now
     } catch { fail(error.sentence) }
   }
@@ -110,11 +134,16 @@ final class DaemonFeed {
   private func receive(_ line: [UInt8]) {
     do throws(ConnectionProblem) {
       let reply = try Reply(line, from: context.socket)
-      guard reply.succeeded == true else { return fail(reply.complaint) }
-      guard let statistics else { return self.statistics = DaemonStatistics(reply: reply, moment: loop.now) }
-      self.statistics = nil
-      begun = nil
-      onLook(.answers(statistics, fetches: reply.objects("jobs") ?? []))
+      // A daemon of an earlier release keeps no failures.
+      guard reply.succeeded == true || answers.count == 2 else { return fail(reply.complaint) }
+      if answers.isEmpty { moment = loop.now }
+      answers.append(reply)
+      guard answers.count == 3 else { return }
+      let look = Look(
+        statistics: DaemonStatistics(reply: answers[0], moment: moment), fetches: answers[1].objects("jobs") ?? [],
+        failures: answers[2].objects("failures") ?? [])
+      (answers, begun) = ([], nil)
+      onLook(.answers(look))
     } catch { connection?.breakOff(error) }
   }
 
@@ -122,8 +151,7 @@ final class DaemonFeed {
 
   private func fail(_ problem: String) {
     connection.take()?.close()
-    statistics = nil
-    begun = nil
+    (answers, begun) = ([], nil)
     onLook(.problem(problem))
   }
 }

@@ -14,13 +14,13 @@ struct TopView {
     var lines = heading(state, size, time) + gap
     if state.showsKeys {
       lines += Self.keys.map { ScreenLine($0) }
-    } else if let statistics = state.latest {
+    } else if let latest = state.latest {
+      let statistics = latest.statistics
       lines += TrafficRows(glyphs: glyphs, columns: size.columns).lines(state.history, plotRows: isHigh ? 3 : 1)
       lines += gap
       lines += CapacityRows(glyphs: glyphs, columns: size.columns).lines(statistics) + gap
       lines += FactRows.lines(statistics) + gap
-      let room = size.rows - lines.count - 1
-      lines += FetchRows(glyphs: glyphs).lines(state.fetches, of: statistics, in: size.columns, rows: room)
+      lines += lists(latest, in: size.columns, rows: size.rows - lines.count - 1, gap: gap)
     }
     lines = Array(lines.prefix(max(size.rows - 1, 0)))
     while lines.count < size.rows - 1 { lines.append(ScreenLine()) }
@@ -28,16 +28,29 @@ struct TopView {
     return lines.map { $0.drawn(within: size.columns, palette) }
   }
 
+  /// The fetches, and below them the latest failures and the busiest hosts, as far as these leave room for some fetches.
+  private func lists(_ look: Look, in columns: Int, rows: Int, gap: [ScreenLine]) -> [ScreenLine] {
+    var left = rows - min(look.fetches.count + 2, 6)
+    let room = { (most: Int) in min(most, left - gap.count) }
+    let failures = gap + FailureRows.lines(look.failures, in: columns, rows: room(4))
+    if failures.count > gap.count { left -= failures.count }
+    let hosts = gap + HostRows.lines(look.hosts, in: columns, rows: room(6))
+    let below = [failures, hosts].filter { $0.count > gap.count }.flatMap { $0 }
+    return FetchRows(glyphs: glyphs).lines(look.fetches, of: look.statistics, in: columns, rows: rows - below.count)
+      + below
+  }
+
   private static let keys = [
     "q, Ctrl-C   quit", "p, space    pause, and go on", "Ctrl-Z      stop, until the shell goes on with fg",
     "?           these keys, or the numbers again", "",
+    "rates       are averages of three seconds",
     "p50, p99    so long take half of the answers at most, and all but one in a hundred",
     "held 14s    the host has asked to be left alone for so long", "3x          three requests wait for this download",
   ]
 
   private func heading(_ state: TopState, _ size: TerminalSize, _ time: LocalTime) -> [ScreenLine] {
     var first = ScreenLine("imgd", .heading)
-    if let statistics = state.latest {
+    if let statistics = state.latest?.statistics {
       first.add(" " + printable(statistics.text("process", "version") ?? "?"), .heading)
       first.add("  up " + Quantity.time(seconds: statistics.number("process", "uptime_s")))
     }
@@ -209,6 +222,43 @@ struct FetchRows {
   }
 
   private func age(_ fetch: Reply) -> String { Quantity.time(milliseconds: fetch.number("age_ms") ?? 0) }
+}
+
+/// Draws the latest failures.
+enum FailureRows {
+  static func lines(_ failures: [Reply], in columns: Int, rows: Int) -> [ScreenLine] {
+    guard !failures.isEmpty, rows >= 2 else { return [] }
+    return [ScreenLine("latest failures", .heading)]
+      + failures.prefix(rows - 1).map { failure in
+        let status = failure.number("status").map { " \($0)" } ?? ""
+        var line = ScreenLine(TextWidth.padded(printable(failure.display("code")) + status, to: 20), .bad)
+        let last = failure.text("last").flatMap { Timestamp.seconds(of: $0) }
+        line.add(TextWidth.padded(last.map { LocalTime(secondsSince1970: $0).text } ?? "", to: 9))
+        let times = failure.number("times") ?? 1
+        line.add(TextWidth.padded(times > 1 ? "\(times)x" : "", to: 6, onLeft: true) + "  ")
+        line.add(printable(failure.text("url") ?? "?", longest: columns))
+        return line
+      }
+  }
+}
+
+/// Draws the busiest hosts.
+enum HostRows {
+  static func lines(_ hosts: [Reply], in columns: Int, rows: Int) -> [ScreenLine] {
+    guard !hosts.isEmpty, rows >= 2 else { return [] }
+    let titles = ["REQUESTS", "HITS", "ERRORS", "RECEIVED"].map { TextWidth.padded($0, to: 10, onLeft: true) }
+    return [ScreenLine(titles.joined() + "  HOST", .faint)]
+      + hosts.prefix(rows - 1).map { host in
+        let requests = host.number("requests") ?? 0
+        let hits = (host.number("hits") ?? 0).addingReportingOverflow(host.number("coalesced") ?? 0).partialValue
+        let numbers = [
+          "\(requests)", Quantity.share(hits, of: requests) ?? "-", printable(host.display("errors")),
+          Quantity.shortSize(host.number("bytes_received") ?? 0),
+        ]
+        let cells = numbers.map { TextWidth.padded($0, to: 10, onLeft: true) }.joined()
+        return ScreenLine(cells + "  " + printable(host.text("host") ?? "?", longest: columns))
+      }
+  }
 }
 
 /// Draws what has no capacity: clients and how fast they are answered, memory pressure, the sandbox.

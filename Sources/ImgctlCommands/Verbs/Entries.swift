@@ -8,7 +8,9 @@ struct Entries: Verb {
     "entries", "list what is in the cache",
     options: [
       VerbOption("tier", nil, .choice("TIER", Tier.allCases.map { $0.rawValue }), help: "memory, the default, or disk"),
+      VerbOption("url", nil, .text("URL", .url), help: "only what is stored under this URL, its forms too"),
       VerbOption("prefix", nil, .text("TEXT", .url), help: "only entries whose URL begins with this text"),
+      VerbOption("contains", nil, .text("TEXT"), help: "only entries whose URL has this text in it, in either case"),
       VerbOption("limit", "n", .number("N", 1...Int.max), help: "at most this many entries"),
       VerbOption("long", "l", help: "also when each was stored, its identifier and its tags"), .json,
     ], details: "A line for each entry, printed while the list is read. With --json each is an object.")
@@ -17,8 +19,10 @@ struct Entries: Verb {
   private let isLong: Bool
 
   init(_ arguments: Arguments) {
-    let limit = arguments.number("limit") ?? .max
-    listing = EntryListing(tier: arguments.word("tier") ?? .memory, prefix: arguments.text("prefix"), limit: limit)
+    let wanted = EntriesRequest(
+      tier: arguments.word("tier") ?? .memory, url: arguments.text("url"), prefix: arguments.text("prefix"),
+      part: arguments.text("contains"))
+    listing = EntryListing(wanted: wanted, limit: arguments.number("limit") ?? .max)
     isLong = arguments.has("long")
   }
 
@@ -115,15 +119,14 @@ struct Query: Verb {
 
 /// A list of entries of one tier, which the daemon answers in pages.
 struct EntryListing {
-  let tier: Tier
-  let prefix: String?
+  let wanted: EntriesRequest
   let limit: Int
 
   func read(over connection: ControlConnection, in context: Context, _ body: (Reply) throws(Failure) -> Void)
     throws(Failure)
   {
     var left = limit
-    var request = EntriesRequest(tier: tier, prefix: prefix)
+    var request = wanted
     repeat {
       request.page.limit = min(left, WireLimits.entries.upperBound)
       let answer = try context.ask(.entries(request), over: connection)

@@ -14,23 +14,17 @@ struct ListFetches: Verb {
 
   func carryOut(in context: Context) throws(Failure) -> ExitCode {
     var fetches: [Reply] = []
-    let connection = try context.connect()
-    var page = PageRequest()
-    repeat {
-      let answer = try context.ask(.list(page), over: connection)
+    for answer in try context.pages(of: { .list($0) }, over: context.connect()) {
       if context.asJSON { try context.print(answer.text) } else { fetches += answer.reply.objects("jobs") ?? [] }
-      page.cursor = answer.reply.text("cursor")
-    } while page.cursor != nil
+    }
     if context.asJSON { return .done }
     guard !fetches.isEmpty else {
       if !context.manner.isQuiet { context.console.remark("no fetch is under way") }
       return .done
     }
     let titles = ["RECEIPT", "STATE", "PRIORITY", "BYTES", "DONE", "WAITERS", "AGE", "URL"]
-    var lines = Columns.lines(
-      [titles] + fetches.map(Self.row), [.left, .left, .left, .right, .right, .right, .right, .left])
-    lines[0] = context.palette(lines[0], .heading)
-    try context.print(lines.joined(separator: "\n"))
+    try context.print(
+      titles, fetches.map(Self.row), [.left, .left, .left, .right, .right, .right, .right, .left])
     return .done
   }
 

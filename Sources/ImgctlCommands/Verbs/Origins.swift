@@ -17,23 +17,17 @@ struct Origins: Verb {
   init(_ arguments: Arguments) {}
 
   func carryOut(in context: Context) throws(Failure) -> ExitCode {
-    let connection = try context.connect()
     var origins: [Reply] = []
-    var page = PageRequest()
-    repeat {
-      let answer = try context.ask(.origins(page), over: connection)
+    for answer in try context.pages(of: { .origins($0) }, over: context.connect()) {
       if context.asJSON { try context.print(answer.text) } else { origins += answer.reply.objects("origins") ?? [] }
-      page.cursor = answer.reply.text("cursor")
-    } while page.cursor != nil
+    }
     if context.asJSON { return .done }
     guard !origins.isEmpty else {
       if !context.manner.isQuiet { context.console.remark("nothing was fetched, and there is no section [Origin ...]") }
       return .done
     }
     let sides: [Columns.Side] = [.left] + Self.titles.dropFirst().dropLast().map { _ in .right } + [.left]
-    var lines = Columns.lines([Self.titles] + Self.inOrder(origins).map(Self.row), sides)
-    lines[0] = context.palette(lines[0], .heading)
-    try context.print(lines.joined(separator: "\n"))
+    try context.print(Self.titles, Self.inOrder(origins).map(Self.row), sides)
     return .done
   }
 

@@ -53,7 +53,7 @@ struct Sheet: Verb {
     var entries: [Reply] = []
     for tier in tiers where entries.count < limit {
       // Entries in memory are on disk as well, so the disk tier is asked for more than are still missing.
-      let listing = EntryListing(tier: tier, prefix: prefix, limit: limit + entries.count)
+      let listing = EntryListing(wanted: EntriesRequest(tier: tier, prefix: prefix), limit: limit + entries.count)
       try listing.read(over: connection, in: context) { entry throws(Failure) in
         let isNew = known.insert([entry.text("url"), entry.text("identifier")]).inserted
         if isNew, entries.count < limit { entries.append(entry) }

@@ -286,6 +286,8 @@ extension CachedImage {
 
   func begins(with prefix: String) -> Bool { withURL { ImgdCache.begins($0, with: prefix) } }
 
+  func has(_ part: URLPart) -> Bool { withURL { part.isIn($0) } }
+
   /// Compares its key with the separate parts of one; `identifier` is not empty.
   func matches(_ url: String, identifier: String?, variant: KeyVariant?, scope: CredentialScope?) -> Bool {
     isOf(url.utf8.span)

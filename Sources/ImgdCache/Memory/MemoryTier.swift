@@ -193,7 +193,9 @@ package final class MemoryTier {
   /// A page may be short, even empty, and still have a next one.
   ///
   /// With a URL it lists the images of that URL, and passes over the others without looking at them.
-  package func page(after cursor: UInt64?, limit: Int, prefix: String? = nil, url: CanonicalURL? = nil) -> Page {
+  package func page(
+    after cursor: UInt64?, limit: Int, prefix: String? = nil, containing part: URLPart? = nil, url: CanonicalURL? = nil
+  ) -> Page {
     var page = Page()
     let urlTag = url.map(images.urlTag)
     let places = images.places
@@ -202,8 +204,9 @@ package final class MemoryTier {
     var examined = 0
     while place < end, page.images.count < limit, examined < Self.mostExamined {
       if let image = images.image(at: place, of: urlTag, upTo: .max) {
-        examined += 1
-        if prefix.map(image.begins(with:)) ?? true, isInForce(image) { page.images.append(image) }
+        examined += 1 + (part == nil ? 0 : image.withURL { $0.count } / URLPart.bytesOfOneEntry)
+        let isMeant = (prefix.map(image.begins(with:)) ?? true) && (part.map(image.has) ?? true)
+        if isMeant, isInForce(image) { page.images.append(image) }
       }
       place += 1
     }

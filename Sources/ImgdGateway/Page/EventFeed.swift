@@ -8,7 +8,7 @@ final class EventFeed {
   static let mostViewers = 32
   static let period = Duration.seconds(1)
   static let unwatchedPeriod = Duration.seconds(5)
-  private static let mostFetches = 50
+  private static let (mostFetches, mostFailures) = (50, 12)
   /// A viewer with this much unread gets nothing new until it has read it.
   private static let mostUnsent = 128 << 10
 
@@ -56,7 +56,7 @@ final class EventFeed {
     timer = loop.schedule(after: pause) { [weak self] in self?.look() }
   }
 
-  /// Asks for the counters and, if somebody watches, the oldest fetches; does nothing while an earlier look waits for
+  /// Asks for the counters and, if somebody watches, the oldest fetches and the latest failures; does nothing while an earlier look waits for
   /// its answers.
   func look() {
     expectLook()
@@ -67,7 +67,9 @@ final class EventFeed {
       history.add(statistics, at: Int(WallClock.nanoseconds / 1_000_000))
       guard !viewers.isEmpty else { return isLooking = false }
       ask(.list(PageRequest(limit: Self.mostFetches))) { [unowned self] fetches in
-        publish(EventFrame.look(statistics, history, fetches: fetches, purges: purges))
+        ask(.failures(PageRequest(limit: Self.mostFailures))) { [unowned self] failures in
+          publish(EventFrame.look(statistics, history, fetches: fetches, failures: failures, purges: purges))
+        }
       }
     }
   }
@@ -92,7 +94,7 @@ final class EventFeed {
 
 /// The events of a stream, as bytes that all viewers get.
 enum EventFrame {
-  /// The length at which URLs in the list of fetches are cut off: people read that list.
+  /// The length at which URLs in the lists are cut off: people read these.
   private static let longestURL = 512
 
   /// The beginning of a stream: how soon to connect again when it is lost, and the past five minutes.
@@ -100,8 +102,10 @@ enum EventFrame {
     event("history", after: "retry: 2000\n") { history.write(to: &$0) }
   }
 
-  /// The daemon at this moment: all its counters, the newest sample, and the fetches under way.
-  static func look(_ statistics: DaemonStatistics, _ history: TrafficHistory, fetches: Reply, purges: Bool) -> [UInt8] {
+  /// The daemon at this moment: all its counters, the newest sample, the fetches under way and those that have failed.
+  static func look(
+    _ statistics: DaemonStatistics, _ history: TrafficHistory, fetches: Reply, failures: Reply, purges: Bool
+  ) -> [UInt8] {
     event("look") { line in
       line.object { line in
         line.name("sample")
@@ -109,6 +113,9 @@ enum EventFrame {
         line.field("purges", purges)
         line.array("fetches") { line in for fetch in fetches.objects("jobs") ?? [] { write(fetch, to: &line) } }
         line.field("more", fetches.text("cursor") != nil)
+        line.array("failures") { line in
+          for failure in failures.objects("failures") ?? [] { write(failure, asFailureTo: &line) }
+        }
         line.name("stats")
         line.encoded(Array(statistics.reply.json.utf8))
       }
@@ -122,13 +129,25 @@ enum EventFrame {
 
   private static func write(_ fetch: Reply, to line: inout JSONWriter) {
     line.object { line in
-      line.field("url", String(decoding: (fetch.text("url") ?? "").utf8.prefix(longestURL), as: UTF8.self))
+      line.field("url", shortURL(of: fetch))
       line.field("receipt", fetch.text("receipt"))
       line.field("state", fetch.text("state"))
       for field: StaticString in ["received", "expected", "waiters", "age_ms"] {
         line.field(field, fetch.number("\(field)"))
       }
     }
+  }
+
+  private static func write(_ failure: Reply, asFailureTo line: inout JSONWriter) {
+    line.object { line in
+      line.field("url", shortURL(of: failure))
+      for field: StaticString in ["code", "message", "last"] { line.field(field, failure.text("\(field)")) }
+      for field: StaticString in ["status", "times"] { line.field(field, failure.number("\(field)")) }
+    }
+  }
+
+  private static func shortURL(of fetch: Reply) -> String {
+    String(decoding: (fetch.text("url") ?? "").utf8.prefix(longestURL), as: UTF8.self)
   }
 
   private static func event(_ name: String, after head: String = "", _ fill: (inout JSONWriter) -> Void) -> [UInt8] {

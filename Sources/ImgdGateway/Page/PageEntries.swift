@@ -19,16 +19,19 @@ final class NewestPictures {
   private var place = NewestPlace(wanted: wanted)
   private var waiting: [Waiting] = []
   /// The last answer, and when it was made.
-  private var newest: (response: HTTPResponse, moment: Instant)?
+  private var newest: (entries: [EntryCollection.Entry], moment: Instant)?
 
   init(_ link: DaemonLink, on loop: EventLoop) {
     self.link = link
     self.loop = loop
   }
 
-  /// Answers with the newest pictures, the newest first.
+  /// Answers with the newest pictures, the newest first. An answer that was made for others may lack what has just been
+  /// stored, and says so.
   func list(then: @escaping Waiting) {
-    if let newest, loop.now - newest.moment < Self.pause { return then(.success(newest.response)) }
+    if let newest, loop.now - newest.moment < Self.pause {
+      return then(.success(EntryFields.list(newest.entries, isOld: true)))
+    }
     waiting.append(then)
     guard waiting.count == 1 else { return }
     place = NewestPlace(wanted: Self.wanted, from: place.candidate)
@@ -43,7 +46,7 @@ final class NewestPictures {
       let entries = reply.objects("entries") ?? []
       guard place.isFound(by: entries.count, hasMore: reply.text("cursor") != nil) else { return askDisk() }
       if entries.isEmpty { return askMemory() }
-      finish(.success(Array(entries.reversed())))
+      finish(.success(entries.reversed().map { (.disk, $0) }))
     }
   }
 
@@ -51,7 +54,7 @@ final class NewestPictures {
     ask(.memory, limit: Self.mostOfMemory, after: nil) { [unowned self] reply in
       let entries = (reply.objects("entries") ?? []).map { ($0.text("stored") ?? "", $0) }
       let newest = entries.sorted { $0.0 > $1.0 }.prefix(Self.wanted)
-      finish(.success(newest.map { $0.1 }))
+      finish(.success(newest.map { (.memory, $0.1) }))
     }
   }
 
@@ -65,12 +68,11 @@ final class NewestPictures {
     }
   }
 
-  private func finish(_ result: Result<[Reply], GatewayError>) {
-    let answer = result.map { EntryFields.list($0, hasMore: false) }
-    if case .success(let response) = answer { newest = (response, loop.now) }
+  private func finish(_ result: Result<[EntryCollection.Entry], GatewayError>) {
+    if case .success(let entries) = result { newest = (entries, loop.now) }
     let served = waiting
     waiting = []
-    for then in served { then(answer) }
+    for (place, then) in served.enumerated() { then(result.map { EntryFields.list($0, isOld: place > 0) }) }
   }
 }
 
@@ -127,61 +129,67 @@ struct NewestPlace {
   }
 }
 
-/// A search for pictures by the beginning of their URL, or by their host: in both tiers, each picture once.
-final class PictureSearch {
+/// Entries of both tiers, the disk's first, collected a page at a time.
+final class EntryCollection {
+  typealias Entry = (tier: Tier, fields: Reply)
+
   static let most = 100
+  /// Forms of one picture are entries with its URL: so many pages are looked through for different ones.
+  private static let mostPages = 8
 
   private let link: DaemonLink
+  private let isEachOnce: Bool
   private let done: (Result<HTTPResponse, GatewayError>) -> Void
-  /// The pages that are still to be asked for, the next one last.
+  /// What is still to be asked for, the next one last.
   private var rest: [EntriesRequest]
+  private var pages = 0
   private var known: Set<[String?]> = []
-  private var entries: [Reply] = []
-  private var hasMore = false
+  private var entries: [Entry] = []
 
-  private init(_ text: String, _ link: DaemonLink, done: @escaping (Result<HTTPResponse, GatewayError>) -> Void) {
+  /// `isEachOnce` says that of each picture one entry is enough.
+  private init(
+    _ wanted: EntriesRequest, isEachOnce: Bool, _ link: DaemonLink,
+    done: @escaping (Result<HTTPResponse, GatewayError>) -> Void
+  ) {
     self.link = link
+    self.isEachOnce = isEachOnce
     self.done = done
-    rest = Tier.allCases.flatMap { tier in
-      Self.prefixes(text).reversed().map { EntriesRequest(tier: tier, prefix: $0, page: PageRequest(limit: Self.most)) }
+    rest = Tier.allCases.map { tier in
+      var request = wanted
+      request.tier = tier
+      request.page.limit = Self.most
+      return request
     }
   }
 
-  /// Asks for page after page, and calls back with what was found.
-  static func begin(_ text: String, _ link: DaemonLink, done: @escaping (Result<HTTPResponse, GatewayError>) -> Void) {
-    PictureSearch(text, link, done: done).askForNextPage()
-  }
+  /// Calls back with pictures whose URL has a part.
+  static func search(
+    _ part: String, _ link: DaemonLink, done: @escaping (Result<HTTPResponse, GatewayError>) -> Void
+  ) { EntryCollection(EntriesRequest(part: part), isEachOnce: true, link, done: done).askForNextPage() }
 
-  /// The beginnings of URLs that a person may mean: the scheme is seldom typed, and the case of a host does not matter.
-  static func prefixes(_ text: String) -> [String] {
-    guard let scheme = text.firstRange(of: "://") else {
-      return ["https://", "http://", "s3://"].map { $0 + withLowerHost(text[...]) }
-    }
-    return [text[..<scheme.upperBound].lowercased() + withLowerHost(text[scheme.upperBound...])]
-  }
-
-  private static func withLowerHost(_ text: Substring) -> String {
-    let host = text.prefix { $0 != "/" }
-    return host.lowercased() + text[host.endIndex...]
+  /// Calls back with all that is stored under a URL.
+  static func list(_ url: String, _ link: DaemonLink, done: @escaping (Result<HTTPResponse, GatewayError>) -> Void) {
+    EntryCollection(EntriesRequest(url: url), isEachOnce: false, link, done: done).askForNextPage()
   }
 
   private func askForNextPage() {
-    guard entries.count < Self.most, let page = rest.popLast() else {
-      return done(.success(EntryFields.list(entries, hasMore: hasMore || !rest.isEmpty)))
+    guard entries.count < Self.most, pages < Self.mostPages, let page = rest.last else {
+      return done(.success(EntryFields.list(entries, hasMore: !rest.isEmpty)))
     }
+    pages += 1
     link.ask(.entries(page)) { [self] result in
       switch PageReply.of(result) {
-      case .success(let reply): keepEntries(of: reply)
+      case .success(let reply): keepEntries(of: reply, in: page.tier)
       case .failure(let error): done(.failure(error))
       }
     }
   }
 
-  private func keepEntries(of reply: Reply) {
-    if reply.text("cursor") != nil { hasMore = true }
+  private func keepEntries(of reply: Reply, in tier: Tier) {
+    if let cursor = reply.text("cursor") { rest[rest.count - 1].page.cursor = cursor } else { rest.removeLast() }
     for entry in reply.objects("entries") ?? [] where entries.count < Self.most {
-      let isNew = known.insert([entry.text("url"), entry.text("identifier")]).inserted
-      if isNew { entries.append(entry) }
+      let isNew = !isEachOnce || known.insert([entry.text("url"), entry.text("identifier")]).inserted
+      if isNew { entries.append((tier, entry)) }
     }
     askForNextPage()
   }
@@ -239,22 +247,26 @@ enum PagePicture {
 
 /// A stored picture as the page sees it: without the path of its file.
 enum EntryFields {
-  private static let texts: [StaticString] = ["url", "identifier", "format", "type", "stored", "tier"]
+  private static let texts: [StaticString] = ["url", "identifier", "format", "type", "stored"]
   private static let numbers: [StaticString] = ["width", "height", "frames", "bytes", "age", "fresh_for"]
 
   /// An element of `entries`, or the answer to `query`.
-  static func write(_ entry: Reply, to line: inout JSONWriter) {
+  static func write(_ entry: Reply, in tier: String?, to line: inout JSONWriter) {
     line.object { line in
+      line.field("tier", tier)
       for name in texts { if let text = entry.text("\(name)") { line.field(name, text) } }
       for name in numbers { if let number = entry.number("\(name)") { line.field(name, number) } }
       line.array("tags") { line in for tag in entry.texts("tags") ?? [] { line.value(tag) } }
     }
   }
 
-  static func list(_ entries: [Reply], hasMore: Bool) -> HTTPResponse {
+  static func list(_ entries: [EntryCollection.Entry], hasMore: Bool = false, isOld: Bool = false) -> HTTPResponse {
     PageAnswer.json { line in
-      line.array("entries") { line in for entry in entries { write(entry, to: &line) } }
+      line.array("entries") { line in
+        for entry in entries { write(entry.fields, in: entry.tier.rawValue, to: &line) }
+      }
       line.field("more", hasMore)
+      line.field("old", isOld)
     }
   }
 }

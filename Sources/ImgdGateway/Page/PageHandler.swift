@@ -57,7 +57,8 @@ package final class PageHandler {
     case .icon: exchange.answer(PageDocument.icon())
     case .events: try watch(exchange)
     case .entries: newest.list { Self.finish(exchange, $0) }
-    case .search: PictureSearch.begin(try query.value(of: "q"), link) { Self.finish(exchange, $0) }
+    case .search: EntryCollection.search(try query.value(of: "q"), link) { Self.finish(exchange, $0) }
+    case .forms: EntryCollection.list(try query.value(of: "url"), link) { Self.finish(exchange, $0) }
     case .entry: look(at: try query.value(of: "url"), exchange)
     case .thumbnail: show(.thumbnail, of: try query.value(of: "url"), exchange, share)
     case .preview: show(.preview, of: try query.value(of: "url"), exchange, share)
@@ -94,7 +95,7 @@ package final class PageHandler {
         PageReply.of(result).map { reply in
           PageAnswer.json { line in
             line.name("entry")
-            EntryFields.write(reply, to: &line)
+            EntryFields.write(reply, in: reply.text("tier"), to: &line)
           }
         })
     }
@@ -161,6 +162,7 @@ enum PageRoute: String {
   case events = "/events"
   case entries = "/entries"
   case entry = "/entry"
+  case forms = "/forms"
   case search = "/search"
   case thumbnail = "/thumbnail"
   case preview = "/preview"
@@ -184,7 +186,7 @@ enum PageRoute: String {
   var isForThisSiteAlone: Bool {
     switch self {
     case .page, .icon, .metrics, .health: false
-    case .events, .entries, .entry, .search, .thumbnail, .preview, .original, .purge: true
+    case .events, .entries, .entry, .forms, .search, .thumbnail, .preview, .original, .purge: true
     }
   }
 }

@@ -11,13 +11,13 @@ struct PageTests {
   }
 
   private func readAll(
-    limit: Int, prefix: String? = nil, between: (Int) -> Void = { _ in }
+    limit: Int, prefix: String? = nil, part: String? = nil, between: (Int) -> Void = { _ in }
   ) -> [String] {
     var names: [String] = []
     var cursor: UInt64?
     var pages = 0
     repeat {
-      let page = tier.page(after: cursor, limit: limit, prefix: prefix)
+      let page = tier.page(after: cursor, limit: limit, prefix: prefix, containing: part.map { URLPart($0) })
       names += page.images.map { String($0.key.url.text.dropFirst(9)) }
       cursor = page.next
       pages += 1
@@ -59,6 +59,16 @@ struct PageTests {
     let first = tier.page(after: nil, limit: 5, prefix: "http://i")
     #expect(first.images.isEmpty && first.next != nil)
     #expect(readAll(limit: 5, prefix: "http://i").count == 1)
+  }
+
+  @Test func `a page takes a part of a URL, and examines less of long ones`() {
+    add(0..<20)
+    #expect(readAll(limit: 2, part: "H/1").count == 11)
+    #expect(readAll(limit: 2, prefix: "http://h/1", part: "7") == ["17"])
+    let long = String(repeating: "x", count: 8_000)
+    for number in 0..<20 { _ = tier.add(image("http://l/\(long)\(number)"), at: at(0)) }
+    #expect(tier.page(after: nil, limit: 9, containing: URLPart("none")).next != nil)
+    #expect(tier.page(after: nil, limit: 9, prefix: "none").next == nil)
   }
 
   @Test func `pages pass over places that became free, a limited number at a time`() {

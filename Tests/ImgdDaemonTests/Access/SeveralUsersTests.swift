@@ -122,7 +122,9 @@ struct SeveralUsersTests {
       "/secret-held", as: a, of: stage, #""receipt":"\#(Self.one)","wait":false,"slot":"secret","tags":["secret"]"#)
     for line in [
       #"{"cmd":"list"}"#, #"{"cmd":"slots"}"#, #"{"cmd":"entries"}"#, #"{"cmd":"entries","tier":"disk"}"#,
-      #"{"cmd":"stats"}"#, #"{"cmd":"origins"}"#, #"{"cmd":"config"}"#, #"{"cmd":"hello"}"#, #"{"cmd":"ping"}"#,
+      #"{"cmd":"stats"}"#, #"{"cmd":"origins"}"#, #"{"cmd":"clients"}"#, #"{"cmd":"failures"}"#,
+      #"{"cmd":"entries","contains":"secret"}"#, #"{"cmd":"entries","tier":"disk","contains":"secret"}"#,
+      #"{"cmd":"config"}"#, #"{"cmd":"hello"}"#, #"{"cmd":"ping"}"#,
       #"{"cmd":"cancel","receipt":"\#(Self.one)"}"#, #"{"cmd":"wait","receipt":"\#(Self.one)"}"#,
       #"{"cmd":"cancel","all":true}"#, #"{"cmd":"cancel","tag":"secret"}"#, #"{"cmd":"purge"}"#,
       #"{"cmd":"purge","tag":"secret"}"#,

@@ -188,6 +188,34 @@ struct InspectTests {
       """#)
   }
 
+  @Test func `entries can be filtered by a part of their URL, and by the whole of it`() throws {
+    let stage = try CoreStage()
+    for path in ["/x/1", "/x/2", "/y/Number1"] {
+      stage.origin.plan(path, .picture(png()))
+      try stage.fetch(path)
+    }
+    for tier in ["memory", "disk"] {
+      try stage.play(
+        #"""
+        > {"cmd":"entries","tier":"\#(tier)","contains":"/Y/num"}
+        < {"ok":true,"entries":[{"url":"ORIGIN/y/Number1"}],"cursor":null}
+        > {"cmd":"entries","tier":"\#(tier)","prefix":"ORIGIN/x","contains":"/2"}
+        < {"ok":true,"entries":[{"url":"ORIGIN/x/2"}]}
+        > {"cmd":"entries","tier":"\#(tier)","url":"ORIGIN/x/1"}
+        < {"ok":true,"entries":[{"url":"ORIGIN/x/1"}]}
+        > {"cmd":"entries","tier":"\#(tier)","url":"ORIGIN/x"}
+        < {"ok":true,"entries":[]}
+        """#)
+    }
+    try stage.play(
+      #"""
+      > {"cmd":"entries","contains":""}
+      < {"ok":false,"error":{"code":"bad_request","details":{"field":"contains"}}}
+      > {"cmd":"entries","url":"http://"}
+      < {"ok":false,"error":{"code":"bad_url"}}
+      """#)
+  }
+
   /// The names that may be relied on.
   static let names: [(object: String, fields: [String])] = [
     (

@@ -42,6 +42,12 @@ struct IsolationTests {
       name: "entries with a prefix that matches nothing", preparation: fillMemory,
       lines: { _ in repeated(#"{"cmd":"entries","prefix":"http://none/"}"#, 50) }),
     Attack(
+      name: "entries whose URL has nothing of a text", preparation: fillMemory,
+      lines: { _ in repeated(#"{"cmd":"entries","contains":"none"}"#, 50) }),
+    Attack(
+      name: "a thousand clients and failures",
+      lines: { _ in repeated(#"{"cmd":"clients"}"#, 500) + repeated(#"{"cmd":"failures"}"#, 500) }),
+    Attack(
       name: "a slot that is taken from many fetches", preparation: fillSlot,
       lines: { [#"{"cmd":"fetch","url":"\#($0.base)/other.png","slot":"s"}"#] }),
   ]

@@ -31,7 +31,7 @@ struct EventFeedTests {
     let fetches = try list(
       #"{"url":"http://a/\u000ab","receipt":"r","received":5,"expected":null}"#)
     let (name, data) = try event(
-      EventFrame.look(try statistics(), history, fetches: fetches, purges: true))
+      EventFrame.look(try statistics(), history, fetches: fetches, failures: try list(""), purges: true))
     #expect(name == "look" && data["sample"] == [1_000, 9, 8, 10, 500])
     #expect(data["purges"] == true && data["stats"]?["memory"]?["hits"] == 7)
     #expect(data["fetches"]?[0]?["url"] == "http://a/\nb")
@@ -42,8 +42,18 @@ struct EventFeedTests {
   @Test func `a look says whether there are more fetches than it has`() throws {
     let fetches = try list(#"{"url":"http://a/b","receipt":"r"}"#, cursor: #""1""#)
     let (_, data) = try event(
-      EventFrame.look(try statistics(), TrafficHistory(), fetches: fetches, purges: true))
+      EventFrame.look(try statistics(), TrafficHistory(), fetches: fetches, failures: try list(""), purges: true))
     #expect(data["more"] == true)
+  }
+
+  @Test func `a look has the latest failures`() throws {
+    let failure = #"{"url":"http://a/","code":"dns","message":"none","times":2,"last":"t","uid":7,"path":"/secret"}"#
+    let failures = try Reply(Array(#"{"ok":true,"failures":[\#(failure)]}"#.utf8), from: "test")
+    let (_, data) = try event(
+      EventFrame.look(try statistics(), TrafficHistory(), fetches: try list(""), failures: failures, purges: true))
+    #expect(
+      data["failures"]
+        == [["url": "http://a/", "code": "dns", "message": "none", "last": "t", "status": .null, "times": 2]])
   }
 
   @Test func `a request that joined a download is one from the cache`() throws {
@@ -70,7 +80,8 @@ struct EventFeedTests {
   @Test func `a long URL is cut off`() throws {
     let url = "http://a/" + String(repeating: "é", count: 4_000)
     let bytes = EventFrame.look(
-      try statistics(), TrafficHistory(), fetches: try list(#"{"url":"\#(url)"}"#), purges: false)
+      try statistics(), TrafficHistory(), fetches: try list(#"{"url":"\#(url)"}"#), failures: try list(""),
+      purges: false)
     #expect(bytes.count < 1_500)
   }
 
@@ -78,9 +89,9 @@ struct EventFeedTests {
     let stage = try PageStage()
     let viewers = (0..<3).map { _ in stage.ask("/events") }
     #expect(viewers[0].field("Content-Type") == "text/event-stream")
-    #expect(stage.daemon.commands == ["stats", "list"])
+    #expect(stage.daemon.commands == ["stats", "list", "failures"])
     for _ in 0..<5 { stage.advance(by: .seconds(1)) }
-    #expect(stage.daemon.commands.count == 12)
+    #expect(stage.daemon.commands.count == 18)
     let unsent = viewers.map { $0.stream?.unsent ?? 0 }
     #expect(unsent.allSatisfy { $0 > 500 })
   }
@@ -91,10 +102,10 @@ struct EventFeedTests {
     for _ in 0..<10 { stage.advance(by: .seconds(1)) }
     #expect(stage.daemon.commands == ["stats", "stats", "stats"])
     let viewer = stage.ask("/events")
-    #expect(stage.daemon.commands.suffix(2) == ["stats", "list"])
+    #expect(stage.daemon.commands.suffix(3) == ["stats", "list", "failures"])
     viewer.stream?.finish()
     for _ in 0..<10 { stage.advance(by: .seconds(1)) }
-    #expect(stage.daemon.commands.suffix(3) == ["list", "stats", "stats"])
+    #expect(stage.daemon.commands.suffix(3) == ["failures", "stats", "stats"])
   }
 
   @Test func `a page that is opened gets the past`() throws {
@@ -141,7 +152,7 @@ struct EventFeedTests {
     let before = viewer.stream?.unsent ?? 0
     isReady = true
     stage.advance(by: .seconds(1))
-    #expect(stage.daemon.commands == ["stats", "stats", "list"])
+    #expect(stage.daemon.commands == ["stats", "stats", "list", "failures"])
     #expect((viewer.stream?.unsent ?? 0) > before)
   }
 

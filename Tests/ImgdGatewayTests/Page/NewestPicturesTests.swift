@@ -41,10 +41,13 @@ struct NewestPicturesTests {
     for exchange in both { _ = stage.handler.answer(exchange) }
     stage.loop.settle()
     #expect(both.allSatisfy { urls($0).count == 5 } && stage.daemon.requests.count == 1)
+    #expect(both.map { $0.json["old"] } == [false, true])
     stage.advance(by: .milliseconds(1_900))
-    #expect(urls(stage.ask("/entries")).count == 5 && stage.daemon.requests.count == 1)
+    let old = stage.ask("/entries")
+    #expect(urls(old).count == 5 && old.json["old"] == true && stage.daemon.requests.count == 1)
     stage.advance(by: .milliseconds(200))
-    #expect(urls(stage.ask("/entries")).count == 5 && stage.daemon.requests.count == 2)
+    let new = stage.ask("/entries")
+    #expect(urls(new).count == 5 && new.json["old"] == false && stage.daemon.requests.count == 2)
   }
 
   @Test func `a purge is seen at once`() throws {

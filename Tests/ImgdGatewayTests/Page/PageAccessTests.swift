@@ -60,7 +60,7 @@ struct PageAccessTests {
     #expect(try !PageStage().take(exchange) && exchange.response == nil)
   }
 
-  @Test(arguments: ["/events", "/entries", "/entry?url=x", "/search?q=x", "/thumbnail?url=x"])
+  @Test(arguments: ["/events", "/entries", "/entry?url=x", "/forms?url=x", "/search?q=x", "/thumbnail?url=x"])
   func `another site cannot use them`(target: String) throws {
     let stage = try PageStage()
     for (site, isRefused) in [("cross-site", true), ("same-site", true), ("same-origin", false)] {

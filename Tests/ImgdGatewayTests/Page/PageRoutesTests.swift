@@ -95,22 +95,34 @@ struct PageRoutesTests {
     #expect(!exchange.text.contains("secret"))
   }
 
-  @Test func `a search looks for each scheme in both tiers, and shows a picture once`() throws {
+  @Test func `a search looks in both tiers, page by page, and shows a picture once`() throws {
     let stage = try PageStage { request in
-      request["prefix"]?.string?.hasPrefix("https") == true
-        ? .init(#""entries":[{"url":"https://example.org/a","format":"png"}],"cursor":null"#)
-        : .init(#""entries":[],"cursor":null"#)
+      let isFirst = request["tier"] == "disk" && request["cursor"] == nil
+      return .init(
+        #""entries":[{"url":"https://example.org/a","format":"png"}],"cursor":\#(isFirst ? "\"7\"" : "null")"#)
     }
-    let exchange = stage.ask("/search?q=Example.org%2FA")
-    let asked = stage.daemon.requests.map {
-      ($0["tier"]?.string ?? "memory") + " " + ($0["prefix"]?.string ?? "")
+    let exchange = stage.ask("/search?q=ample.org%2FA")
+    let asked = stage.daemon.requests.map { request in
+      ["tier", "cursor", "contains"].map { request[$0]?.string ?? "-" }
     }
-    #expect(
-      asked == [
-        "disk https://example.org/A", "disk http://example.org/A", "disk s3://example.org/A",
-        "memory https://example.org/A", "memory http://example.org/A", "memory s3://example.org/A",
-      ])
+    #expect(asked == [["disk", "-", "ample.org/A"], ["disk", "7", "ample.org/A"], ["-", "-", "ample.org/A"]])
     #expect(exchange.json["entries"]?.array?.count == 1 && exchange.json["more"] == false)
+  }
+
+  @Test func `a search in which nothing new is found ends as well`() throws {
+    let stage = try PageStage { _ in .init(#""entries":[{"url":"https://example.org/a"}],"cursor":"1""#) }
+    let exchange = stage.ask("/search?q=a")
+    #expect(exchange.json["entries"]?.array?.count == 1 && exchange.json["more"] == true)
+    #expect(stage.daemon.requests.count == 8)
+  }
+
+  @Test func `all that is stored under a URL is listed with its tier`() throws {
+    let stage = try PageStage { request in
+      .init(#""entries":[{"url":"\#(request["url"]?.string ?? "")","width":7,"path":"/secret"}],"cursor":null"#)
+    }
+    let exchange = stage.ask("/forms?url=http%3A%2F%2Fa%2Fb")
+    #expect(exchange.json["entries"]?.array?.map { $0["tier"] } == ["disk", "memory"])
+    #expect(exchange.json["entries"]?[0]?["url"] == "http://a/b" && !exchange.text.contains("secret"))
   }
 
   @Test func `a search ends when it has enough`() throws {

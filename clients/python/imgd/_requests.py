@@ -294,15 +294,29 @@ def query(url: str, identifier: Optional[str], describe: bool) -> Request:
     )
 
 
-def entries(tier: Tier, prefix: Optional[str], cursor: Optional[str]) -> Request:
+def entries(
+    tier: Tier,
+    url: Optional[str],
+    prefix: Optional[str],
+    contains: Optional[str],
+    cursor: Optional[str],
+) -> Request:
     """One page of `entries`."""
     return _present(
-        {"cmd": "entries", "tier": tier, "prefix": prefix, "cursor": cursor, "limit": 1000}
+        {
+            "cmd": "entries",
+            "tier": tier,
+            "url": url,
+            "prefix": prefix,
+            "contains": contains,
+            "cursor": cursor,
+            "limit": 1000,
+        }
     )
 
 
 def page(command: str, cursor: Optional[str]) -> Request:
-    """One page of `list` or `origins`."""
+    """One page of `list`, `origins`, `clients` or `failures`."""
     return _present({"cmd": command, "cursor": cursor})
 
 

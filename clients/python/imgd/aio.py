@@ -408,12 +408,17 @@ class Client:
         return await self._ask(_requests.query(url, identifier, describe))
 
     async def entries(
-        self, *, tier: Tier = "memory", prefix: Optional[str] = None
+        self,
+        *,
+        tier: Tier = "memory",
+        url: Optional[str] = None,
+        prefix: Optional[str] = None,
+        contains: Optional[str] = None,
     ) -> AsyncIterator[Dict[str, Any]]:
         """Lists what one tier has, a page at a time as they are needed."""
         cursor: Optional[str] = None
         while True:
-            page = await self._ask(_requests.entries(tier, prefix, cursor))
+            page = await self._ask(_requests.entries(tier, url, prefix, contains, cursor))
             for entry in page.get("entries", []):
                 yield entry
             cursor = page.get("cursor")
@@ -429,6 +434,14 @@ class Client:
     async def origins(self) -> List[Dict[str, Any]]:
         """What the daemon knows of each section of its configuration and of the busiest hosts."""
         return await self._pages("origins", "origins")
+
+    async def clients(self) -> List[Dict[str, Any]]:
+        """The connections to the daemon, and what has been asked for over each."""
+        return await self._pages("clients", "clients")
+
+    async def failures(self) -> List[Dict[str, Any]]:
+        """The fetches that have failed last, the newest first."""
+        return await self._pages("failures", "failures")
 
     async def _pages(self, command: str, key: str) -> List[Dict[str, Any]]:
         members: List[Dict[str, Any]] = []

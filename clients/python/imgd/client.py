@@ -313,12 +313,17 @@ class Client:
         return self._ask(_requests.query(url, identifier, describe))
 
     def entries(
-        self, *, tier: Tier = "memory", prefix: Optional[str] = None
+        self,
+        *,
+        tier: Tier = "memory",
+        url: Optional[str] = None,
+        prefix: Optional[str] = None,
+        contains: Optional[str] = None,
     ) -> Iterator[Dict[str, Any]]:
         """Lists what one tier has, a page at a time as they are needed."""
         cursor: Optional[str] = None
         while True:
-            page = self._ask(_requests.entries(tier, prefix, cursor))
+            page = self._ask(_requests.entries(tier, url, prefix, contains, cursor))
             yield from page.get("entries", [])
             cursor = page.get("cursor")
             if cursor is None:
@@ -333,6 +338,14 @@ class Client:
     def origins(self) -> List[Dict[str, Any]]:
         """What the daemon knows of each section of its configuration and of the busiest hosts."""
         return self._pages("origins", "origins")
+
+    def clients(self) -> List[Dict[str, Any]]:
+        """The connections to the daemon, and what has been asked for over each."""
+        return self._pages("clients", "clients")
+
+    def failures(self) -> List[Dict[str, Any]]:
+        """The fetches that have failed last, the newest first."""
+        return self._pages("failures", "failures")
 
     def _pages(self, command: str, key: str) -> List[Dict[str, Any]]:
         members: List[Dict[str, Any]] = []

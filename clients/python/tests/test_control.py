@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from typing import Any, Dict, List
 
@@ -88,6 +89,26 @@ class ControlTests(StageTest):
                 entries = list(listed)
                 self.assertEqual({entry["url"] for entry in entries} ^ urls, set())
                 self.assertEqual(len(entries), len(urls))
+
+    def test_entries_by_their_urls(self) -> None:
+        url = self.serve("Some-Thing.png")
+        self.client.fetch(url)
+        for found in (
+            self.client.entries(url=url),
+            self.client.entries(contains="me-thing.P"),
+            self.client.entries(tier="disk", contains="me-thing.P"),
+        ):
+            self.assertEqual([entry["url"] for entry in found], [url])
+        self.assertEqual(list(self.client.entries(contains="any-thing")), [])
+
+    def test_clients_and_failures(self) -> None:
+        missing = self.origin.url(self.path("missing.png"))
+        with self.assertRaises(imgd.FetchError):
+            self.client.fetch(missing)
+        own = [row for row in self.client.clients() if row["pid"] == os.getpid()]
+        self.assertGreater(own[-1]["requests"], 1)
+        self.assertEqual(self.client.failures()[0]["url"], missing)
+        self.assertEqual(self.client.failures()[0]["code"], "http_status")
 
     def test_facts(self) -> None:
         self.client.ping()

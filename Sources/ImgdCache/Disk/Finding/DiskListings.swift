@@ -12,13 +12,14 @@ final class DiskListings: DiskPart {
   }
 
   func page(
-    after cursor: UInt64?, limit: Int, of names: PurgeFilter, then: @escaping (EntryPage) -> Void
+    after cursor: UInt64?, limit: Int, of names: PurgeFilter, containing part: URLPart?,
+    then: @escaping (EntryPage) -> Void
   ) {
-    let again = { [unowned self] in page(after: cursor, limit: limit, of: names, then: then) }
+    let again = { [unowned self] in page(after: cursor, limit: limit, of: names, containing: part, then: then) }
     if mustWait { return gate.wait(again) }
     guard health.isUp, let start = UInt32(exactly: cursor ?? 0) else { return then(EntryPage()) }
     threads.ask(
-      { (reader) throws(DiskTrouble) in try reader.page(after: start, limit: limit, of: names) },
+      { (reader) throws(DiskTrouble) in try reader.page(after: start, limit: limit, of: names, containing: part) },
       orElse: { then(EntryPage()) },
       then: { [unowned self] part in
         // The rows may come from an index that has been given up.

@@ -162,10 +162,11 @@ package struct IndexEntries {
   ///
   /// `next` is the number after which to go on; nil at the end.
   package func page(
-    after number: UInt32, limit: Int, examined most: Int, of filter: PurgeFilter = PurgeFilter()
+    after number: UInt32, limit: Int, examined most: Int, of filter: PurgeFilter = PurgeFilter(),
+    containing part: URLPart? = nil
   ) throws(IndexProblem) -> (rows: [IndexRow], next: UInt32?) {
     try connection.read { () throws(IndexProblem) in
-      let found = try numbers(after: number, limit: limit, examined: most, of: filter)
+      let found = try numbers(after: number, limit: limit, examined: most, of: filter, containing: part)
       var rows: [IndexRow] = []
       for number in found.numbers {
         guard let row = try rowWithinReading(number) else { throw .damaged("an entry is missing") }
@@ -214,9 +215,9 @@ package struct IndexEntries {
     try connection.statement(.tags, number).all { (row) throws(IndexProblem) in try row.text() }
   }
 
-  private func numbers(after number: UInt32, limit: Int, examined most: Int, of filter: PurgeFilter)
-    throws(IndexProblem) -> (numbers: [UInt32], next: UInt32?)
-  {
+  private func numbers(
+    after number: UInt32, limit: Int, examined most: Int, of filter: PurgeFilter, containing part: URLPart?
+  ) throws(IndexProblem) -> (numbers: [UInt32], next: UInt32?) {
     let statement: Statement
     if let url = filter.url {
       statement = try connection.statement(.pageOfURL, number)
@@ -235,8 +236,9 @@ package struct IndexEntries {
       // The end is only seen by reading one more row than is wanted.
       if examined >= most || numbers.count >= limit { return (numbers, last) }
       last = try statement.integer()
-      examined += 1
-      if filter.matchesURL(try statement.text().utf8.span) { numbers.append(last) }
+      let url = try statement.text()
+      examined += 1 + (part == nil ? 0 : url.utf8.count / URLPart.bytesOfOneEntry)
+      if filter.matchesURL(url.utf8.span), part?.isIn(url.utf8.span) ?? true { numbers.append(last) }
     }
     return (numbers, nil)
   }

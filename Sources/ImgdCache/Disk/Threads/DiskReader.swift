@@ -98,11 +98,11 @@ final class DiskReader {
     try ask { index throws(IndexProblem) in try index.entries.entry(of: digest) } ?? nil
   }
 
-  func page(after number: UInt32, limit: Int, of names: PurgeFilter) throws(DiskTrouble)
+  func page(after number: UInt32, limit: Int, of names: PurgeFilter, containing part: URLPart?) throws(DiskTrouble)
     -> (rows: [IndexRow], next: UInt32?)?
   {
     try ask { index throws(IndexProblem) in
-      try index.entries.page(after: number, limit: limit, examined: Self.mostExamined, of: names)
+      try index.entries.page(after: number, limit: limit, examined: Self.mostExamined, of: names, containing: part)
     }
   }
 

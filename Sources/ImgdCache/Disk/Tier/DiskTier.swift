@@ -137,10 +137,12 @@ package final class DiskTier {
     of key: CacheKey, where mayBe: (ImageFacts) -> Bool, then: @escaping ([StoredFormText]) -> Void
   ) -> Look<[StoredFormText]> { parts.listings.forms(of: key, where: mayBe, then: then) }
 
-  /// Lists entries after a cursor in the order of storing, those whose URL a filter names, and which may have its tag; this does not count as a use.
+  /// Lists entries after a cursor in the order of storing, those whose URL a filter names and has a part, and which may
+  /// have its tag; this does not count as a use.
   package func page(
-    after cursor: UInt64?, limit: Int, of names: PurgeFilter = PurgeFilter(), then: @escaping (EntryPage) -> Void
-  ) { parts.listings.page(after: cursor, limit: limit, of: names, then: then) }
+    after cursor: UInt64?, limit: Int, of names: PurgeFilter = PurgeFilter(), containing part: URLPart? = nil,
+    then: @escaping (EntryPage) -> Void
+  ) { parts.listings.page(after: cursor, limit: limit, of: names, containing: part, then: then) }
 
   /// Finds the details of an entry; this does not count as a use.
   package func look(for key: CacheKey, then: @escaping (EntryDetails?) -> Void) {

@@ -89,10 +89,11 @@ final class ListAnswer {
     line.object(describe)
   }
 
-  /// Writes the answer; `cursor` is where the next page begins, nil at the end of the list.
-  func finish(cursor: String?) {
+  /// Writes the answer; `cursor` is where the next page begins, nil at the end of the list, and `further` adds fields.
+  func finish(cursor: String?, further: (inout JSONWriter) -> Void = { _ in }) {
     line.endArray()
     line.field("cursor", cursor)
+    further(&line)
     ReplyEncoder.end(into: &line)
     client.write { [line] in $0.bytes.append(contentsOf: line.bytes) }
   }

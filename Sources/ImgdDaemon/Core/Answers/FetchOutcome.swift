@@ -52,7 +52,9 @@ enum FetchOutcome {
   /// Whether it is a picture whose bytes have gone.
   var lacksBytes: Bool { if case .image(let delivered) = self { !delivered.image.hasBody } else { false } }
 
-  var isFailure: Bool { if case .failure = self { true } else { false } }
+  var error: WireError? { if case .failure(let failure) = self { failure.error } else { nil } }
+
+  var isFailure: Bool { error != nil }
 
   /// The bytes that it would hold if it were kept.
   var cost: Int {

@@ -44,6 +44,8 @@ final class ReplyPlace {
   /// The descriptors of the line that is being executed, or read; a command that has a use for one takes it.
   var handed: [HandedFile] = []
   var work = LineWork()
+  /// How many commands have come over the connection.
+  var requests = 0
   /// How many fetches will still be answered here.
   var awaited = 0
   /// The commands that wait for their answers: from the disk, a fetch or a reload.

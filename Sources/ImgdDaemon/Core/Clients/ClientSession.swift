@@ -38,6 +38,7 @@ final class ClientSession: TurnTaker, ReplyCarrier {
   private var isDeaf: Bool { !place.takesLines }
   private var stall: Timer?
   private var taken = 0
+  let since: Instant
   private var heartbeat: Timer?
 
   init(
@@ -47,6 +48,7 @@ final class ClientSession: TurnTaker, ReplyCarrier {
     self.socket = socket
     self.clients = clients
     self.loop = loop
+    since = loop.now
     place = ReplyPlace(of: peer, number: number, limits: limits, at: clients.desk)
     input = ClientInput(answeredAt: place, longestLine: limits.line, reading: clients)
     input.attach(to: self)
@@ -149,6 +151,8 @@ final class ClientSession: TurnTaker, ReplyCarrier {
     place.isBehind = true
     watchForStall()
   }
+
+  var use: ClientUse { ClientUse(requests: place.requests, bytesSent: taken) }
 
   /// The bytes in its buffers.
   var heldBytes: Int { place.outbox.bytes.capacity + input.heldBytes }

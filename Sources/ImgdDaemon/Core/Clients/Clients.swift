@@ -13,6 +13,7 @@ final class Clients {
   private let access: Access
   private var sessions: [UInt64: ClientSession] = [:]
   private var places: ClientPlaces
+  private var former = FormerUse()
   private var lastNumber: UInt64 = 0
   private var whenFinished: (() -> Void)?
   private(set) var counts = Statistics.Clients()
@@ -44,6 +45,21 @@ final class Clients {
   }
 
   var connected: Int { sessions.count }
+
+  subscript(number: UInt64) -> ClientSession? { sessions[number] }
+
+  /// The numbers of the open connections that are higher, the lowest first.
+  func numbers(after number: UInt64) -> [UInt64] { sessions.keys.filter { $0 > number }.sorted() }
+
+  /// What each user has asked for, by uid: over all open connections, and over the former ones as far as they are known.
+  var users: [(uid: UInt32, UserUse)] {
+    var users = former.users
+    for session in sessions.values {
+      users[session.peer.uid, default: UserUse()].connected += 1
+      users[session.peer.uid, default: UserUse()].add(session.use)
+    }
+    return users.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+  }
 
   /// The bytes in the buffers of all clients, of which there are at most `MaxClients`, and in the shapes of their
   /// lines.
@@ -100,6 +116,7 @@ final class Clients {
 
   func closed(_ session: ClientSession) {
     sessions[session.number] = nil
+    former.add(session.use, of: session.peer.uid)
     places.giveBack(of: session.peer.uid)
     onDeparture(session.place)
     if sessions.isEmpty { whenFinished?() }
@@ -125,6 +142,44 @@ extension StreamSocket {
     var outbox = Outbox()
     outbox.bytes = writer.bytes
     _ = outbox.send(to: self)
+  }
+}
+
+/// What has been asked for over a connection, or over several.
+struct ClientUse {
+  var requests = 0
+  var bytesSent = 0
+}
+
+/// What a user has asked for.
+struct UserUse {
+  /// Connections that are open.
+  var connected = 0
+  /// Connections, those that have ended among them.
+  var accepted = 0
+  var use = ClientUse()
+
+  mutating func add(_ connection: ClientUse) {
+    accepted += 1
+    use.requests += connection.requests
+    use.bytesSent += connection.bytesSent
+  }
+}
+
+/// What users have asked for over connections that have ended. So many users are known; the one who has asked least
+/// makes room.
+struct FormerUse {
+  private static let most = 64
+
+  private(set) var users: [UInt32: UserUse] = [:]
+
+  mutating func add(_ use: ClientUse, of uid: UInt32) {
+    if users[uid] == nil, users.count >= Self.most,
+      let least = users.min(by: { $0.value.use.requests < $1.value.use.requests })
+    {
+      users[least.key] = nil
+    }
+    users[uid, default: UserUse()].add(use)
   }
 }
 

@@ -14,6 +14,7 @@ final class Commands {
   private let inspection: InspectCommands
   private let purging: PurgeCommand
   private let stats: StatsCommand
+  private let activity: ActivityCommands
   private let origins: OriginsCommand
   private let service: ServiceCommands
 
@@ -27,12 +28,14 @@ final class Commands {
     inspection = InspectCommands(parts, loop: loop)
     purging = PurgeCommand(parts, loop: loop)
     origins = OriginsCommand(parts, loop: loop)
+    activity = ActivityCommands(parts, loop: loop)
     stats = StatsCommand(parts, origins: origins, loop: loop, in: surroundings)
     service = ServiceCommands(parts, reload: surroundings.reload)
   }
 
   func execute(_ line: ParsedLine, from client: ReplyPlace) {
     commands.countCommand()
+    client.requests += 1
     switch line.outcome {
     case .request(let request): execute(request, id: line.id, from: client)
     case .refused(let error):
@@ -54,6 +57,8 @@ final class Commands {
     case .stats: stats.stats(id: id, for: client)
     case .origins(let page) where access.seesEverything(client.peer): origins.origins(page, id: id, for: client)
     case .origins: client.refuse(id: id, receipt: nil, .onlyForAdmins("what is known of all origins"))
+    case .clients(let page): activity.clients(page, id: id, for: client)
+    case .failures(let page): activity.failures(page, id: id, for: client)
     case .query(let query): inspection.query(query, id: id, for: client)
     case .entries(let entries): inspection.entries(entries, id: id, for: client)
     case .subscribe(let topics): service.subscribe(to: topics, id: id, for: client)

@@ -168,10 +168,22 @@ final class InspectCommands {
     if let text = entries.page.cursor, cursor == nil {
       return client.refuse(id: id, receipt: nil, .badCursor(text, of: .entries))
     }
-    switch entries.tier {
-    case .memory: memoryEntries(entries, after: cursor, id: id, for: client)
-    case .disk: diskEntries(entries, after: cursor, id: id, for: client)
-    }
+    do throws(URLProblem) {
+      let url = try entries.url.map { (text) throws(URLProblem) in origins.key(of: try CanonicalURL.parse(text)) }
+      let wanted = Wanted(url: url, prefix: entries.prefix, part: entries.part.map { URLPart($0) })
+      let answer = ListAnswer("entries", of: entries.page, id: id, to: client)
+      switch entries.tier {
+      case .memory: memoryEntries(wanted, after: cursor, into: answer, for: client)
+      case .disk: diskEntries(wanted, after: cursor, into: answer, id: id, for: client)
+      }
+    } catch { client.refuse(id: id, receipt: nil, .of(error)) }
+  }
+
+  /// What the URLs of the entries have to be like.
+  private struct Wanted {
+    let url: CanonicalURL?
+    let prefix: String?
+    let part: URLPart?
   }
 
   /// The placeholder of a picture, which is made where there is none yet; nil when none is wanted.
@@ -199,12 +211,15 @@ final class InspectCommands {
     pictures.disk.fetch(key, countsAsUse: false, then: describe).passOn(to: describe)
   }
 
-  private func memoryEntries(_ entries: EntriesRequest, after cursor: UInt64?, id: RequestID, for client: ReplyPlace) {
-    let answer = ListAnswer("entries", of: entries.page, id: id, to: client)
+  private func memoryEntries(
+    _ wanted: Wanted, after cursor: UInt64?, into answer: ListAnswer, for client: ReplyPlace
+  ) {
     var position = cursor
     let viewer = access.viewer(client.peer)
     client.walk { [self] in
-      let page = pictures.memory.page(after: position, limit: min(answer.room, Self.mostAtOnce), prefix: entries.prefix)
+      let page = pictures.memory.page(
+        after: position, limit: min(answer.room, Self.mostAtOnce), prefix: wanted.prefix, containing: wanted.part,
+        url: wanted.url)
       for image in page.images where viewer.map(image.claims.include) ?? true {
         answer.add { line in
           line.field("url", image.url.text)
@@ -220,12 +235,13 @@ final class InspectCommands {
   }
 
   /// Once a client has a few pages in the making, its next request waits, so that these do not become thousands.
-  private func diskEntries(_ entries: EntriesRequest, after cursor: UInt64?, id: RequestID, for client: ReplyPlace) {
+  private func diskEntries(
+    _ wanted: Wanted, after cursor: UInt64?, into answer: ListAnswer, id: RequestID, for client: ReplyPlace
+  ) {
     let ticket = client.standBy(id: id)
     let isLast = client.standingCount > Self.mostPages
     if isLast { client.hold() }
-    let answer = ListAnswer("entries", of: entries.page, id: id, to: client)
-    read(entries.prefix, after: cursor, for: client, into: answer) { next in
+    read(wanted, after: cursor, for: client, into: answer) { next in
       client.resume(ticket) { answer.finish(cursor: next.map(String.init)) }
       if isLast { client.release() }
     }
@@ -233,14 +249,14 @@ final class InspectCommands {
 
   /// Reads parts of a page until it is full.
   private func read(
-    _ prefix: String?, after cursor: UInt64?, for client: ReplyPlace, into answer: ListAnswer,
+    _ wanted: Wanted, after cursor: UInt64?, for client: ReplyPlace, into answer: ListAnswer,
     then: @escaping (_ next: UInt64?) -> Void
   ) {
     let viewer = access.viewer(client.peer)
     let limit = min(answer.room, Self.mostAtOnce)
     var names = PurgeFilter()
-    names.prefix = prefix
-    pictures.disk.page(after: cursor, limit: limit, of: names) { [self] page in
+    (names.url, names.prefix) = (wanted.url, wanted.prefix)
+    pictures.disk.page(after: cursor, limit: limit, of: names, containing: wanted.part) { [self] page in
       for entry in page.entries where viewer.map(entry.claims.include) ?? true {
         answer.add { line in
           line.field("url", entry.url)
@@ -249,7 +265,7 @@ final class InspectCommands {
         }
       }
       guard page.next != nil, answer.room > 0 else { return then(page.next) }
-      read(prefix, after: page.next, for: client, into: answer, then: then)
+      read(wanted, after: page.next, for: client, into: answer, then: then)
     }
   }
 

@@ -128,7 +128,8 @@ final class StatsCommand {
     let accounts: KeyValuePairs<StaticString, Int> = [
       "base": baseBytes, "pictures": pictures.memory.usage + pictures.purges.bytes, "failures": pictures.answers.bytes,
       "variants": pictures.variants.heldBytes,
-      "requests": parts.jobs.shares.total.bytes + parts.downloader.heldBytes, "outcomes": parts.jobs.keptBytes,
+      "requests": parts.jobs.shares.total.bytes + parts.downloader.heldBytes,
+      "outcomes": parts.jobs.keptBytes + parts.jobs.failed.heldBytes,
       "clients": clientBytes + parts.clients.connected * Self.connection,
       "transfers": transfers.bodies + transfers.partials + transfers.idleHandles + transfers.sessions
         + transfers.connections * Self.transfer, "decoding": parts.renditions.heldBytes,

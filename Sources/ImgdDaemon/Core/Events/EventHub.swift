@@ -66,9 +66,9 @@ final class EventHub {
   func job(_ receipt: ReceiptID, url: String, of uid: UInt32, endedWith outcome: FetchOutcome) {
     job(receipt, url: url, of: uid, outcome.state) { event in
       if let source = outcome.source { event.field("source", source.rawValue) }
-      guard case .failure(let failure) = outcome else { return }
-      event.field("code", failure.error.code.rawValue)
-      let status = failure.error.details.first { $0.name == "status" }?.value.integer
+      guard let error = outcome.error else { return }
+      event.field("code", error.code.rawValue)
+      let status = error.details.first { $0.name == "status" }?.value.integer
       if let status { event.field("status", Int(status)) }
     }
   }

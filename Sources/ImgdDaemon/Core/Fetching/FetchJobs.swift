@@ -17,12 +17,14 @@ final class FetchJobs: FetchPart {
   private var outcomes: KeptOutcomes
   private var byClient: [UInt64: ClientFetches] = [:]
   let shares: RequestShares
+  let failed: RecentFailures
   private var whenDrained: (() -> Void)?
   private(set) var latency = LatencyHistogram()
 
   init(_ ground: FetchGround, settings: Configuration) {
     self.ground = ground
     shares = RequestShares(ground.access, loop: ground.loop)
+    failed = RecentFailures(ground.access)
     outcomes = KeptOutcomes(mostBytes: settings.memory.capacity / 4, ground.access)
   }
 
@@ -123,8 +125,12 @@ final class FetchJobs: FetchPart {
     if count == 0 { whenDrained?() }
   }
 
-  /// Counts a fetch with its origin; one that memory has answered has been counted as a use of the picture.
+  /// Counts a fetch with its origin, and keeps why it has failed; one that memory has answered has been counted as a use
+  /// of the picture.
   private func count(_ outcome: FetchOutcome, of job: FetchJob) {
+    if job.mode.counts, let error = outcome.error, ![.cancelled, .notCached, .shuttingDown].contains(error.code) {
+      failed.add(error, of: job.url.text, for: job.uid)
+    }
     guard job.mode.counts, job.handed == nil, !job.machine.isRefresh, outcome.source != .memory,
       outcome.state != .cancelled
     else { return }

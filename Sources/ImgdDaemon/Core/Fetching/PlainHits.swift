@@ -138,7 +138,7 @@ final class PlainHits: KnownLineAnswers {
         ? hit(image, further?.form, found.showing, for: client)
         : hit(image, unlessTagged: line.extracting(found.parts.tag), found.showing, for: client)
     else { return false }
-    let elapsed = countKnown(hit.image)
+    let elapsed = countKnown(hit.image, for: client)
     if !hit.original.hasBody { memory.touch(hit.original, at: loop.now) }
     answer(hit, id: id, receipt: found.parts.receipt, after: elapsed, to: client)
     return true
@@ -155,7 +155,7 @@ final class PlainHits: KnownLineAnswers {
     to client: ReplyPlace
   ) -> Bool {
     guard image.hasReply, brief == .facts || image.hasPathEnding && disk.lendAgain(image) else { return false }
-    let numbers = numbers(of: image, receipt, after: countKnown(image))
+    let numbers = numbers(of: image, receipt, after: countKnown(image, for: client))
     image.withReply { facts, pathEnding in
       switch brief {
       case .path: client.write(numbers, id: id, facts: facts, ending: pathEnding)
@@ -169,9 +169,10 @@ final class PlainHits: KnownLineAnswers {
   }
 
   /// Counts a hit with a line of a known shape; returns how long it took, in nanoseconds.
-  @inline(__always) private func countKnown(_ image: CachedImage) -> Int64 {
+  @inline(__always) private func countKnown(_ image: CachedImage, for client: ReplyPlace) -> Int64 {
     count += 1
     commands.countCommand()
+    client.requests += 1
     memory.noteUse(of: image, at: loop.now)
     let elapsed = turns.lastLook.nanoseconds - loop.now.nanoseconds
     latency.record(elapsed)
