@@ -74,7 +74,7 @@ let package = Package(
     // A program that is a service: what sets what it does, what its manager has passed it, and what it tells
     // the manager and the log.
     .target(
-      name: "ImgdProgram", dependencies: ["CSystemd", "ImgdSystem", "ImgdText"],
+      name: "ImgdProgram", dependencies: ["CSystemd", "ImgdSystem", "ImgdText", "ImgdWire"],
       swiftSettings: strict),
 
     // Three trades that do not know each other.

@@ -44,51 +44,68 @@ ssize_t linux_listening_path(int fd, char *path, size_t capacity) {
   return (ssize_t)count;
 }
 
-// The port of an address that only programs of this machine can reach; -1 for any other.
-static int loopback_port(const struct sockaddr_storage *address) {
-  if (address->ss_family == AF_INET) {
-    const struct sockaddr_in *in = (const struct sockaddr_in *)address;
-    if (ntohl(in->sin_addr.s_addr) >> 24 == 127) return ntohs(in->sin_port);
-  } else if (address->ss_family == AF_INET6) {
-    const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)address;
-    if (IN6_IS_ADDR_LOOPBACK(&in6->sin6_addr)) return ntohs(in6->sin6_port);
-  }
-  errno = EINVAL;
-  return -1;
+// Whether only programs of this machine have such an address.
+static int is_loopback(const struct sockaddr_storage *address) {
+  if (address->ss_family == AF_INET)
+    return ntohl(((const struct sockaddr_in *)address)->sin_addr.s_addr) >> 24 == 127;
+  return address->ss_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)address)->sin6_addr);
 }
 
-int linux_listening_port(int fd) {
+// An IPv4 address that a socket of both families has wrapped, as itself.
+static void unwrap(struct sockaddr_storage *address) {
+  const struct sockaddr_in6 in6 = *(const struct sockaddr_in6 *)address;
+  if (address->ss_family != AF_INET6 || !IN6_IS_ADDR_V4MAPPED(&in6.sin6_addr)) return;
+  struct sockaddr_in *in = (struct sockaddr_in *)address;
+  in->sin_family = AF_INET;
+  in->sin_port = in6.sin6_port;
+  memcpy(&in->sin_addr, in6.sin6_addr.s6_addr + 12, sizeof in->sin_addr);
+}
+
+int linux_listening_port(int fd, int *loopback) {
   struct sockaddr_storage address;
   ssize_t length = listening_address(fd, &address, sizeof address);
   if (length < 0) return -1;
-  if (length > 0) return loopback_port(&address);
+  if (length > 0) *loopback = is_loopback(&address);
+  if (length > 0 && address.ss_family == AF_INET) return ntohs(((struct sockaddr_in *)&address)->sin_port);
+  if (length > 0 && address.ss_family == AF_INET6) return ntohs(((struct sockaddr_in6 *)&address)->sin6_port);
   errno = EINVAL;
   return -1;
 }
 
-static socklen_t loopback_address(const char *text, int port, struct sockaddr_storage *address) {
+int linux_remote_address(int fd, char *text, size_t capacity) {
+  struct sockaddr_storage address = {0};
+  socklen_t length = sizeof address;
+  if (getpeername(fd, (struct sockaddr *)&address, &length) != 0) return -1;
+  unwrap(&address);
+  if (is_loopback(&address)) return 0;
+  const void *number = address.ss_family == AF_INET ? (const void *)&((struct sockaddr_in *)&address)->sin_addr
+                                                    : (const void *)&((struct sockaddr_in6 *)&address)->sin6_addr;
+  return inet_ntop(address.ss_family, number, text, capacity) ? 1 : -1;
+}
+
+static socklen_t read_address(const char *text, int port, struct sockaddr_storage *address) {
   struct sockaddr_in *in = (struct sockaddr_in *)address;
   struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)address;
   memset(address, 0, sizeof *address);
   if (inet_pton(AF_INET, text, &in->sin_addr) == 1) {
     in->sin_family = AF_INET;
     in->sin_port = htons((uint16_t)port);
-    return loopback_port(address) < 0 ? 0 : sizeof *in;
+    return sizeof *in;
   }
   if (inet_pton(AF_INET6, text, &in6->sin6_addr) != 1) return 0;
   in6->sin6_family = AF_INET6;
   in6->sin6_port = htons((uint16_t)port);
-  return loopback_port(address) < 0 ? 0 : sizeof *in6;
+  return sizeof *in6;
 }
 
 int linux_is_loopback(const char *address) {
   struct sockaddr_storage storage;
-  return loopback_address(address, 0, &storage) != 0;
+  return read_address(address, 0, &storage) != 0 && is_loopback(&storage);
 }
 
-int linux_listen_loopback(const char *text, int port) {
+int linux_listen_port(const char *text, int port) {
   struct sockaddr_storage address;
-  socklen_t length = loopback_address(text, port, &address);
+  socklen_t length = read_address(text, port, &address);
   int on = 1;
   if (!length) {
     errno = EINVAL;

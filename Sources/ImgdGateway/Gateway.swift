@@ -73,6 +73,7 @@ final class GatewayTally: Sendable {
 /// The composition of the gateway, once for each thread that serves.
 final class Gateway {
   private let server: HTTPServer
+  private let page: PageHandler
 
   /// Begins to serve, as one of the workers.
   init(_ commons: GatewayCommons, as worker: Int, on loop: EventLoop) throws(SystemFailure) {
@@ -82,7 +83,7 @@ final class Gateway {
       link: link, on: loop, timeout: configuration.timeout, cors: CrossOrigins(configuration.cors),
       fallbacks: commons.files.fallbacks, fallbackStatus: configuration.fallbackStatus, room: commons.held,
       tally: tally.pictures)
-    let page = PageHandler(
+    page = PageHandler(
       link: link, on: loop, access: configuration.page, token: commons.files.token,
       onPurge: { pictures.forgetHeld() }, counters: { commons.counters })
     let router = GatewayRouter(
@@ -99,6 +100,12 @@ final class Gateway {
     server = try HTTPServer(
       on: loop, at: commons.place, limits: limits, tally: tally.server, log: commons.log, onRequest: router.route)
     page.gatherPast()
+  }
+
+  /// Serves on, and sends those away whom it answers.
+  func leave() {
+    page.isLeaving = true
+    server.leave()
   }
 
   /// Accepts nothing new, and calls `done` when the answers under way are sent.

@@ -7,7 +7,7 @@ struct GatewayRouter {
   let access: PictureAccess
   let addresses: AddressLimits
   /// Peers whose `X-Forwarded-For` is believed.
-  let trusted: [HTTPPeer]
+  let trusted: [HTTPPeer.Kind]
   let loop: EventLoop
 
   func route(_ exchange: any HTTPExchange) {

@@ -111,12 +111,15 @@ char **linux_environment(void); // ends with a null pointer
 
 // The path of a Unix stream socket that listens; -1 for anything else.
 ssize_t linux_listening_path(int fd, char *path, size_t capacity);
-// The port of a TCP socket that listens at a loopback address; -1 for anything else.
-int linux_listening_port(int fd);
+// The port of a TCP socket that listens; -1 for anything else. Tells whether its address is a loopback one.
+int linux_listening_port(int fd, int *loopback);
+// Writes the address of the other end of a TCP connection if that is on another machine; returns 0 if it is on this
+// one, and -1 if it is gone.
+int linux_remote_address(int fd, char *text, size_t capacity);
 
 int linux_is_loopback(const char *address); // 127.0.0.0/8 or ::1
-// A TCP socket that listens there and nowhere else; port 0 for a free one.
-int linux_listen_loopback(const char *address, int port);
+// A TCP socket that listens at an address; port 0 for a free one.
+int linux_listen_port(const char *address, int port);
 
 // Routes (routes.c). A socket that becomes readable when links, addresses or routes change; it holds a few messages.
 int linux_route_bell(void);

@@ -13,9 +13,13 @@ package enum DaemonProgram {
   /// Does what the arguments ask for and returns the exit code, one of sysexits.
   package static func run(arguments: [String]) -> CInt {
     defer { Log.finish(within: timeToLog) }
+    // Before anything starts a thread, and before anything is logged.
+    let environment = SystemdEnvironment.takeVariables()
     do {
+      try Log.open(environment.logTarget(), of: "imgd")
       let options = try CommandLineOptions.parse(arguments)
-      return perform(options)
+      if options.isVerbose { Log.includeAll() }
+      return perform(options, in: environment)
     } catch {
       let code = fail(error.description, EX_USAGE)
       if !error.description.contains("--help") { Log.notice(.start, "--help lists the options") }
@@ -23,10 +27,7 @@ package enum DaemonProgram {
     }
   }
 
-  private static func perform(_ options: CommandLineOptions) -> CInt {
-    // Before anything starts a thread, and before anything is logged.
-    let environment = SystemdEnvironment.takeVariables()
-    Log.open(SystemdJournal(stream: environment.journalStream), of: "imgd", isVerbose: options.isVerbose)
+  private static func perform(_ options: CommandLineOptions, in environment: SystemdEnvironment) -> CInt {
     switch options.action {
     case .help: return say(CommandLineOptions.help)
     case .version: return say("imgd \(Release.version)\n")

@@ -9,7 +9,7 @@ struct PageAdmission {
 
   /// Throws the reason why a request is not carried out.
   func check(_ route: PageRoute, _ exchange: any HTTPExchange) throws(GatewayError) {
-    if route != .health { try checkVisitor(exchange) }
+    if !route.isOpen { try checkVisitor(exchange) }
     guard route.takes(exchange.method) else {
       throw GatewayError(405, "method_not_allowed", "\(route.rawValue) takes \(route.methods) and nothing else")
     }
@@ -46,7 +46,8 @@ struct PageAdmission {
 
 // A browser on this machine may have a page of any site open, and that site may give a name of its own the address of
 // this machine. To the browser the gateway is then that site. Its requests are recognised by their host, which is the
-// site's name. Requests that a proxy has forwarded come from anywhere, whatever host they name.
+// site's name. Requests that a proxy has forwarded come from anywhere, whatever host they name, and so do those of
+// other machines.
 
 /// The rule by which a request counts as one of this machine.
 enum LocalRequest {
@@ -54,7 +55,8 @@ enum LocalRequest {
 
   static func isLocal(_ exchange: any HTTPExchange) -> Bool {
     let hosts = exchange.fields("Host")
-    guard hosts.count <= 1, marksOfProxies.allSatisfy({ exchange.fields($0).isEmpty }) else { return false }
+    guard exchange.peer.kind != .network, hosts.count <= 1, marksOfProxies.allSatisfy({ exchange.fields($0).isEmpty })
+    else { return false }
     return hosts.first.map { $0.isEmpty || isThisMachine($0) } ?? true
   }
 

@@ -13,6 +13,8 @@ package final class PageHandler {
   private lazy var document = PageDocument.embedded()
   private let feed: EventFeed
   private let newest: NewestPictures
+  /// Whether the gateway is about to stop, so that balancers should send nobody here any more.
+  package var isLeaving = false
 
   package init(
     link: DaemonLink, on loop: EventLoop, access: GatewayConfiguration.PageAccess, token: PurgeToken?,
@@ -66,6 +68,10 @@ package final class PageHandler {
     case .purge: purge(try query.purge(), exchange)
     case .metrics: measure(exchange)
     case .health: examine(exchange)
+    case .live: exchange.answer(PageAnswer.json { $0.field("status", "ok") })
+    case .ready where isLeaving:
+      throw GatewayError(503, "unavailable", "the gateway is about to stop", isRetryable: true)
+    case .ready: examine(exchange)
     }
   }
 
@@ -170,6 +176,8 @@ enum PageRoute: String {
   case purge = "/purge"
   case metrics = "/metrics"
   case health = "/health"
+  case live = "/health/live"
+  case ready = "/health/ready"
 
   /// The methods, as `Allow` lists them.
   var methods: String { self == .purge ? "POST" : "GET, HEAD" }
@@ -182,10 +190,13 @@ enum PageRoute: String {
     }
   }
 
+  /// Whether it answers everybody, and reveals nothing.
+  var isOpen: Bool { self == .health || self == .live || self == .ready }
+
   /// Whether only the page itself has a use for the target: requests for it that another site sends are refused.
   var isForThisSiteAlone: Bool {
     switch self {
-    case .page, .icon, .metrics, .health: false
+    case .page, .icon, .metrics, .health, .live, .ready: false
     case .events, .entries, .entry, .forms, .search, .thumbnail, .preview, .original, .purge: true
     }
   }

@@ -7,8 +7,7 @@ package struct GatewayConfiguration: ProgramConfiguration {
   /// The place where the gateway listens, unless the service manager passes a socket.
   package enum Place: Equatable, Sendable {
     case unix(String)
-    /// An address of this machine alone, and a port.
-    case loopback(address: String, port: Int)
+    case port(address: String, port: Int)
   }
 
   /// Who may see the page, the metrics and the events.
@@ -23,6 +22,8 @@ package struct GatewayConfiguration: ProgramConfiguration {
   package enum LogForm: String, Sendable, CaseIterable { case no, json, combined }
 
   package var listen = Place.unix("/run/imgd/http.sock")
+  /// Whether other machines may connect.
+  package var expose = false
   /// Hosts whose pictures may be asked for without a signature, with their subdomains; `*` for all.
   package var allow: [String] = []
   /// A file with the keys of signatures, one per line; empty for none.
@@ -38,7 +39,7 @@ package struct GatewayConfiguration: ProgramConfiguration {
   /// A file with the token that a purge needs; if empty, nothing is purged.
   package var tokenFile = ""
   /// Peers whose `X-Forwarded-For` is believed.
-  package var trustedProxies: [HTTPPeer] = [.unix]
+  package var trustedProxies: [HTTPPeer.Kind] = [.unix]
   /// Threads that answer requests; nil for as many as fit the machine.
   package var workers: Int?
   package var maxConnections = 1_024
@@ -61,6 +62,7 @@ package struct GatewayConfiguration: ProgramConfiguration {
     key(
       "Listen", \.listen, .place, "Where the gateway listens: a path, or a port of this machine such as 127.0.0.1:8080."
     ),
+    key("Expose", \.expose, .boolean, "Whether Listen may be open to other machines: all must be signed, or a preset."),
     key("Allow", \.allow, .hosts, "Hosts whose pictures need no signature, with their subdomains; * for every host."),
     key(
       "KeyFile", \.keyFile, .path(longest: 4095),
@@ -81,8 +83,8 @@ package struct GatewayConfiguration: ProgramConfiguration {
       "TokenFile", \.tokenFile, .path(longest: 4095),
       "The file with the token that a purge needs; empty: nothing is purged over HTTP."),
     key(
-      "TrustedProxies", \.trustedProxies, ValueFormat<HTTPPeer>.words,
-      "The sockets whose X-Forwarded-For is believed: unix, loopback, both or neither."),
+      "TrustedProxies", \.trustedProxies, ValueFormat<HTTPPeer.Kind>.words,
+      "The peers whose X-Forwarded-For is believed: unix, loopback and network."),
     key(
       "Workers", \.workers, .workers(1...32),
       "How many threads answer requests; auto: one for two processors, and at most four."),
@@ -123,8 +125,8 @@ package struct GatewayConfiguration: ProgramConfiguration {
     _ help: String
   ) -> ConfigurationKey<GatewayConfiguration> { ConfigurationKey(.gateway, name, place, format, isLive: false, help) }
 
-  /// Reports `OnlyPresets` without any preset, since such a gateway would refuse everything, and pictures for presets
-  /// that there are not.
+  /// Reports `OnlyPresets` without any preset, since such a gateway would refuse everything, pictures for presets that
+  /// there are not, and what would open it to strangers.
   package func contradictions(origin: (_ key: String) -> String) -> [String] {
     var problems: [String] = []
     if onlyPresets, presets.isEmpty {
@@ -136,6 +138,18 @@ package struct GatewayConfiguration: ProgramConfiguration {
       problems.append(
         "\(origin("HTTP-Gateway.Fallback")): HTTP-Gateway.Fallback has a picture for the preset '\(shown(name))', "
           + "which HTTP-Gateway.Presets has not: name one of those, or none")
+    }
+    if !expose, case .port(let address, let port) = listen, !Place.isLoopback(address) {
+      problems.append(
+        "\(origin("HTTP-Gateway.Listen")): HTTP-Gateway.Listen=\(listen.text) would be open to other machines: write "
+          + "localhost:\(port) or a path, and let a web server take requests from elsewhere, or set "
+          + "HTTP-Gateway.Expose=yes")
+    }
+    if expose, !allow.isEmpty, !onlyPresets {
+      problems.append(
+        "\(origin("HTTP-Gateway.Allow")): HTTP-Gateway.Allow=\(allow.joined(separator: " ")) would let anybody have any "
+          + "form made, with HTTP-Gateway.Expose=yes: leave it empty and have targets signed (HTTP-Gateway.KeyFile), or "
+          + "set HTTP-Gateway.OnlyPresets=yes")
     }
     return problems
   }
@@ -158,7 +172,7 @@ extension ValueFormat where Value == Int? {
 }
 
 extension ValueFormat where Value == GatewayConfiguration.Place {
-  /// An absolute path, or a port of this machine.
+  /// An absolute path, or an address with a port.
   static var place: Self {
     Self { text throws(WrongValue) in
       try GatewayConfiguration.Place(text)
@@ -172,7 +186,7 @@ extension GatewayConfiguration.Place {
   /// The room for the path in the address of a Unix socket, without the terminating zero.
   private static let longestPath = 107
 
-  /// Reads `/path`, `127.0.0.1:8080` or `[::1]:8080`.
+  /// Reads `/path`, `127.0.0.1:8080` or `[::1]:8080`; `localhost:8080` is the first of these.
   init(_ text: String) throws(WrongValue) {
     if text.hasPrefix("/") {
       self = .unix(try ValueFormat<String>.path(longest: Self.longestPath).parse(text))
@@ -181,31 +195,27 @@ extension GatewayConfiguration.Place {
     guard let colon = text.utf8.lastIndex(of: UInt8(ascii: ":")),
       let port = decimalNumber(text.utf8[text.utf8.index(after: colon)...]), (1...65_535).contains(port),
       let address = Self.address(String(text[..<colon]))
-    else { throw WrongValue("is not a place to listen: write an absolute path, or 127.0.0.1:8080 or [::1]:8080") }
-    guard Self.isLoopback(address) else {
-      throw WrongValue(
-        "would be open to other machines: write 127.0.0.1:\(port), [::1]:\(port) or a path, and let "
-          + "a web server take requests from elsewhere")
-    }
-    self = .loopback(address: address, port: port)
+    else { throw WrongValue("is not a place to listen: write an absolute path, or localhost:8080 or [::1]:8080") }
+    self = .port(address: address, port: port)
   }
 
   /// The form that `init` reads.
   package var text: String {
     switch self {
     case .unix(let path): path
-    case .loopback(let address, let port): address.contains(":") ? "[\(address)]:\(port)" : "\(address):\(port)"
+    case .port(let address, let port): address.contains(":") ? "[\(address)]:\(port)" : "\(address):\(port)"
     }
   }
 
   /// The address in a host part: IPv4, or IPv6 in brackets; nil for anything else.
   private static func address(_ host: String) -> String? {
+    if host.lowercased() == "localhost" { return "127.0.0.1" }
     let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
     let address = isBracketed ? String(host.dropFirst().dropLast()) : host
     return isAddress(address, isBracketed ? AF_INET6 : AF_INET) ? address : nil
   }
 
-  private static func isLoopback(_ address: String) -> Bool {
+  fileprivate static func isLoopback(_ address: String) -> Bool {
     guard address.contains(":") else { return address.hasPrefix("127.") }
     return URLHost(named: "[\(address)]") == URLHost(named: "[::1]")
   }

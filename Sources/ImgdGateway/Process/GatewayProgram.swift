@@ -13,8 +13,8 @@ package enum GatewayProgram {
     defer { Log.finish(within: timeToLog) }
     // Before anything starts a thread, and before anything is logged.
     let environment = SystemdEnvironment.takeVariables()
-    Log.open(SystemdJournal(stream: environment.journalStream), of: "imgd-http", isVerbose: false)
     do {
+      try Log.open(environment.logTarget(), of: "imgd-http")
       let options = try GatewayOptions.parse(arguments)
       return carryOut(options, in: environment)
     } catch {
@@ -55,7 +55,8 @@ package enum GatewayProgram {
     let secrets = [configuration.keyFile, configuration.tokenFile].filter { !$0.isEmpty }
     let others = options.files(of: instance) + configuration.fallback.map(\.path)
     let files = others.map { ServiceFile($0) } + secrets.map { ServiceFile($0, isSecret: true) }
-    let complaints = user?.complaints(about: files) ?? []
+    let socket = ServiceFile(socket: options.socket ?? ControlSocketPlace.system)
+    let complaints = user?.complaints(about: files + [socket]) ?? []
     guard complaints.isEmpty else { return fail(complaints.joined(separator: "\n"), EX_CONFIG) }
     return say("the configuration is good\n")
   }
@@ -67,7 +68,7 @@ package enum GatewayProgram {
     let socket = GatewaySocket(environment)
     socket.warnOfUnused(configuration.listen)
     let listener: HTTPListener
-    do throws(ListenProblem) { listener = try socket.listen(at: configuration.listen) } catch {
+    do throws(ListenProblem) { listener = try socket.listen(as: configuration) } catch {
       return failToServe(error.description, error.exitCode)
     }
     do throws(SystemFailure) {
@@ -103,6 +104,8 @@ package enum GatewayProgram {
     }
     let workers = try GatewayWorkers(commons, listening: listener, on: loop)
     service.onStop = workers.close
+    let greeting = Log.isWatched ? Greeting(commons, on: loop) : nil
+    greeting?.say { Log.notice(.start, $0) }
     try service.serve()
     return EX_OK
   }
@@ -154,7 +157,7 @@ package struct GatewayOptions: Equatable {
 
       -c, --config FILE            read FILE and FILE.d/*.conf instead of the usual files
           --socket PATH            the daemon's socket; default: $IMGD_SOCKET, your own, the machine's
-          --listen PLACE           listen on a path, 127.0.0.1:PORT or [::1]:PORT
+          --listen PLACE           listen on a path, localhost:PORT or [::1]:PORT
           --set HTTP-Gateway.Key=VALUE
                                    set one key of the configuration; may be repeated
           --check-config           check the configuration, and exit
@@ -206,7 +209,7 @@ package struct GatewayOptions: Equatable {
     case .option("config", let value): configurationFile = try operand(value, of: "--config", "a file")
     case .option("socket", let value): socket = try operand(value, of: "--socket", "a path")
     case .option("listen", let value):
-      let place = try operand(value, of: "--listen", "a path or 127.0.0.1:PORT")
+      let place = try operand(value, of: "--listen", "a path or localhost:PORT")
       settings.append(CommandLineSetting("--listen", .gateway, "Listen", place))
     case .option("set", let value): settings.append(try CommandLineSetting(value ?? "", for: GatewayConfiguration.self))
     case .option("check-config", _): ask(.checkConfiguration)

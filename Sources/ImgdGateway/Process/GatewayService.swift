@@ -6,8 +6,8 @@ package import ImgdSystem
 /// good order at a signal.
 package final class GatewayService {
   private static let signals = [SIGTERM, SIGINT]
-  /// How long answers under way may go on; the unit ends the process soon after.
-  private static let stopLimit = Duration.seconds(9)
+  /// How long a stop may take; containers are killed after ten seconds.
+  private static let stopLimit = Duration.milliseconds(9_500)
   /// How long a manager that reads nothing may hold up the end of the process.
   private static let timeToFinish = Duration.seconds(5)
 
@@ -89,11 +89,12 @@ package struct GatewaySocket {
   }
 
   /// Listens at the manager's socket, or else at a place of its own.
-  func listen(at place: GatewayConfiguration.Place) throws(ListenProblem) -> HTTPListener {
-    if let descriptor { return try HTTPListener(adopting: descriptor) }
-    return switch place {
+  func listen(as configuration: GatewayConfiguration) throws(ListenProblem) -> HTTPListener {
+    let mayBeExposed = configuration.expose
+    if let descriptor { return try HTTPListener(adopting: descriptor, mayBeExposed: mayBeExposed) }
+    return switch configuration.listen {
     case .unix(let path): try HTTPListener(path: path)
-    case .loopback(let address, let port): try HTTPListener(address: address, port: port)
+    case .port(let address, let port): try HTTPListener(address: address, port: port, mayBeExposed: mayBeExposed)
     }
   }
 
@@ -101,7 +102,7 @@ package struct GatewaySocket {
   /// again, until it gave up the socket as well.
   func turnAway(because reason: String) {
     SystemdNotifier().send(.status(reason))
-    guard let descriptor, let listener = try? HTTPListener(adopting: descriptor) else { return }
+    guard let descriptor, let listener = try? HTTPListener(adopting: descriptor, mayBeExposed: true) else { return }
     for _ in 0..<Self.most { guard case .client = listener.socket.accept() else { return } }
   }
 }

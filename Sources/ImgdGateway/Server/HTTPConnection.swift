@@ -49,7 +49,7 @@ final class HTTPConnection {
   /// Has the kernel send the head of an answer together with the file that follows it: the library sends
   /// each by a call of its own, and at once.
   func holdBack() {
-    guard peer == .loopback else { return }
+    guard peer != .unix else { return }
     holdsBack = true
     cork(1)
   }

@@ -23,6 +23,8 @@ internal import ImgdSystem
   let log: AccessLog?
   var isAlone: Bool { connections.isEmpty }
   private(set) var isClosing = false
+  /// Whether each answer is the last of its connection.
+  var isLeaving = false
 
   private var daemon: OpaquePointer?
   /// Its turn to accept, as long as it listens.
@@ -74,7 +76,8 @@ internal import ImgdSystem
 
   /// The connection is kept by its context until it ends.
   fileprivate func begin(_ native: OpaquePointer) -> HTTPConnection {
-    let connection = HTTPConnection(of: self, socket: unsafe http_socket(native), peer: place.peer)
+    let socket = unsafe http_socket(native)
+    let connection = HTTPConnection(of: self, socket: socket, peer: HTTPPeer(of: socket, at: place.peers))
     connections[connection.socket] = connection
     tally.accepted.add()
     if let seat { place.countConnections(1, at: seat) }

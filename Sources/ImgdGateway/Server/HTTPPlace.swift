@@ -20,17 +20,18 @@ package final class HTTPPlace: Sendable {
     var turn: Int?
   }
 
-  package let peer: HTTPPeer
+  /// From where its clients may come: those from the network are looked at one by one.
+  package let peers: HTTPPeer.Kind
   /// Of its own, since the library must be told to leave it alone before it is closed.
   private let socket: FileDescriptor
   private let seats = Locked(Seats())
 
   /// A place for as long as it has servers, whatever becomes of the listener.
-  init(at listening: CInt, peer: HTTPPeer) throws(SystemFailure) {
+  init(at listening: CInt, peers: HTTPPeer.Kind) throws(SystemFailure) {
     let number = fcntl(listening, F_DUPFD_CLOEXEC, 0)
     guard number >= 0 else { throw SystemFailure("fcntl", "descriptor \(listening)") }
     socket = FileDescriptor(owning: number)
-    self.peer = peer
+    self.peers = peers
   }
 
   var number: CInt { socket.number }

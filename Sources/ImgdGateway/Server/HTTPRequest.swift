@@ -3,6 +3,7 @@
 // suspended in the call that hands it out: the library would still regard the connection as one to read from, read from
 // it first when it is resumed, and close it if the client has finished sending.
 
+internal import CLinux
 internal import CMicrohttpd
 import Glibc
 internal import ImgdSystem
@@ -123,7 +124,7 @@ internal import ImgdSystem
     if stream == nil { connection.answerBegins(response.bodyLength) }
     guard response.prepare() else { return false }
     if response.sendsFile { connection.holdBack() }
-    return unsafe response.queue(on: native)
+    return unsafe response.queue(on: native, isLast: connection.engine.isLeaving)
   }
 
   private func countAnswer(_ response: HTTPResponse) {
@@ -220,9 +221,39 @@ package enum HTTPMethod: String, Sendable {
   case other
 }
 
-/// The kind of socket over which a request came, by its word in `TrustedProxies=`. Either way the peer is a
-/// program of this machine.
-package enum HTTPPeer: String, CaseIterable, Sendable { case unix, loopback }
+/// The other end of a connection.
+package enum HTTPPeer: Equatable, Sendable {
+  /// By its word in `TrustedProxies=`.
+  package enum Kind: String, CaseIterable, Sendable { case unix, loopback, network }
+
+  /// Programs of this machine.
+  case unix, loopback
+  case network(AddressKey)
+
+  /// Asks the kernel only where clients of other machines may connect; one that has gone already counts as such.
+  init(of socket: CInt, at place: Kind) {
+    switch place {
+    case .unix: self = .unix
+    case .loopback: self = .loopback
+    case .network:
+      // Longer than any address in text.
+      var text = [CChar](repeating: 0, count: 64)
+      switch unsafe linux_remote_address(socket, &text, text.count) {
+      case 0: self = .loopback
+      case 1: self = .network(AddressKey(String(decoding: text.prefix { $0 != 0 }.map(UInt8.init), as: UTF8.self)))
+      default: self = .network(.unknown)
+      }
+    }
+  }
+
+  var kind: Kind {
+    switch self {
+    case .unix: .unix
+    case .loopback: .loopback
+    case .network: .network
+    }
+  }
+}
 
 /// An HTTP request, and the place for its answer.
 package protocol HTTPExchange: AnyObject {

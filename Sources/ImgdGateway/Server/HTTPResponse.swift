@@ -71,9 +71,10 @@ package import ImgdSystem
     return unsafe native != nil
   }
 
-  /// Begins to send this as the answer of a connection; false if memory is short.
-  func queue(on connection: OpaquePointer) -> Bool {
+  /// Begins to send this as the answer of a connection, and the last one if so; false if memory is short.
+  func queue(on connection: OpaquePointer, isLast: Bool = false) -> Bool {
     guard prepare(), let native = unsafe native else { return false }
+    if isLast { _ = unsafe MHD_add_response_header(native, "Connection", "close") }
     return unsafe MHD_queue_response(connection, UInt32(clamping: status), native) == .YES
   }
 

@@ -30,6 +30,9 @@ package final class HTTPServer {
 
   package var counters: HTTPCounters { engine.tally.counters }
 
+  /// Serves on, and closes each connection with its next answer, which says so.
+  package func leave() { engine.isLeaving = true }
+
   /// Accepts no more connections, and calls `done` when the answers under way are sent, or after a while even if they
   /// are not.
   package func close(_ done: @escaping () -> Void = {}) {
@@ -49,46 +52,49 @@ package final class HTTPServer {
   }
 }
 
-/// The place where a server's clients connect: only programs of this machine can.
+/// The place where a server's clients connect.
 package enum HTTPListener {
   case unix(UnixListener)
-  case loopback(LoopbackListener)
+  case port(PortListener)
 
   /// Makes a socket at a path, for its owner and its group.
   package init(path: String) throws(ListenProblem) { self = .unix(try UnixListener(path: path)) }
 
-  /// Binds an address of 127.0.0.0/8 or `::1`; port 0 for a free one.
-  package init(address: String, port: Int) throws(ListenProblem) {
-    self = .loopback(try LoopbackListener(address: address, port: port))
+  /// Binds an address: one of 127.0.0.0/8 or `::1`, unless other machines may connect; port 0 for a free one.
+  package init(address: String, port: Int, mayBeExposed: Bool = false) throws(ListenProblem) {
+    self = .port(try PortListener(address: address, port: port, mayBeExposed: mayBeExposed))
   }
 
   /// Takes over a socket that the service manager has bound and listens on.
-  package init(adopting number: CInt) throws(ListenProblem) {
+  package init(adopting number: CInt, mayBeExposed: Bool = false) throws(ListenProblem) {
     do throws(ListenProblem) { self = .unix(try UnixListener(adopting: number)) } catch .notListening {
-      self = .loopback(try LoopbackListener(adopting: number))
+      self = .port(try PortListener(adopting: number, mayBeExposed: mayBeExposed))
     }
   }
 
   /// For all servers of its clients together.
-  package func makePlace() throws(SystemFailure) -> HTTPPlace { try HTTPPlace(at: socket.number, peer: peer) }
+  package func makePlace() throws(SystemFailure) -> HTTPPlace { try HTTPPlace(at: socket.number, peers: peers) }
 
-  private var peer: HTTPPeer {
+  private var peers: HTTPPeer.Kind {
     switch self {
     case .unix: .unix
-    case .loopback: .loopback
+    case .port(let listener): listener.isExposed ? .network : .loopback
     }
   }
 
-  /// The port of a loopback address; nil for a Unix socket.
+  /// Whether other machines can connect.
+  var isExposed: Bool { peers == .network }
+
+  /// The port of an address; nil for a Unix socket.
   package var port: Int? {
-    guard case .loopback(let listener) = self else { return nil }
+    guard case .port(let listener) = self else { return nil }
     return listener.port
   }
 
   var socket: ListeningSocket {
     switch self {
     case .unix(let listener): listener.socket
-    case .loopback(let listener): listener.socket
+    case .port(let listener): listener.socket
     }
   }
 
@@ -96,7 +102,7 @@ package enum HTTPListener {
   package func close() {
     switch self {
     case .unix(let listener): listener.close()
-    case .loopback(let listener): listener.close()
+    case .port(let listener): listener.close()
     }
   }
 }

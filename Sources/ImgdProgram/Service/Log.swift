@@ -1,10 +1,11 @@
 import Glibc
 package import ImgdSystem
+internal import ImgdWire
 
 /// A program's log for administrators; it stays empty in normal operation, however busy. Levels say who must act: on
 /// an error the operator, on a warning the operator if it persists, on a notice nobody (the state has changed). Debug
 /// entries, one for each request, are written on demand (`--verbose`). In the journal an entry has fields of its own,
-/// so that it is found by its subject; on standard error it is a line. URLs appear without query and fragment: a
+/// so that it is found by its subject; on standard error it is a line, and on standard output a line of JSON. URLs appear without query and fragment: a
 /// signed URL is a secret. Only the control loop's thread logs; tests have a loop on each of their threads.
 package enum Log {
   /// The subject of an entry, in its field IMGD_EVENT.
@@ -29,10 +30,10 @@ package enum Log {
     package static func pid(_ pid: Int32) -> Field { Field(name: "IMGD_CLIENT_PID", value: "\(pid)") }
   }
 
-  /// The journal, when standard error leads there. Set once, before the first thread.
-  nonisolated(unsafe) private static var journal: SystemdJournal?
-  /// Writes to the journal once there is a loop that must not wait for it.
-  nonisolated(unsafe) private static var writer: JournalWriter?
+  /// Set once, before the first thread.
+  nonisolated(unsafe) private static var target = LogTarget.text
+  /// Writes once there is a loop that must not wait for a reader.
+  nonisolated(unsafe) private static var writer: LogWriter?
   /// The name under which entries are found. Set once, before the first thread.
   nonisolated(unsafe) private static var program: StaticString = "imgd"
   /// Whether debug entries are written. Set once, before the first thread.
@@ -46,19 +47,21 @@ package enum Log {
   static var programName: String { unsafe "\(program)" }
 
   /// Whether somebody who has started the program by hand is watching.
-  package static var isWatched: Bool { unsafe journal == nil && isatty(STDERR_FILENO) == 1 }
+  package static var isWatched: Bool { unsafe target.isText && isatty(STDERR_FILENO) == 1 }
 
-  /// Sends a program's entries to the journal from now on; to be called before anything starts a thread.
-  package static func open(_ journal: SystemdJournal?, of program: StaticString, isVerbose: Bool) {
-    unsafe self.journal = journal
+  /// Sends a program's entries to a target from now on; to be called before anything starts a thread.
+  package static func open(_ target: LogTarget, of program: StaticString) {
+    unsafe self.target = target
     unsafe self.program = program
-    unsafe isAskedForAll = isVerbose
   }
 
-  /// Lets another thread wait for the journal from now on.
+  /// Writes debug entries as well; to be called before anything starts a thread.
+  package static func includeAll() { unsafe isAskedForAll = true }
+
+  /// Lets another thread wait for who reads the entries from now on.
   package static func writeAside(from loop: EventLoop) throws(SystemFailure) {
-    guard let journal = unsafe journal else { return }
-    unsafe writer = try JournalWriter(journal, on: loop)
+    guard unsafe !target.isText else { return }
+    unsafe writer = try LogWriter(target, on: loop)
   }
 
   /// Waits for entries that are not written yet, but no longer than the limit: for the end of the process.
@@ -94,7 +97,7 @@ package enum Log {
   /// the process, and finds none if that has just ended.
   package static func startFailed(_ reason: String) {
     let entry = LogEntry(.error, .start, printable(reason), [])
-    entry.write(toStreamOf: unsafe journal)
+    entry.write(asLastWordsTo: unsafe target)
   }
 
   private static func write(_ priority: JournalPriority, _ subject: Subject, _ message: String, _ fields: [Field]) {
@@ -110,11 +113,35 @@ package enum Log {
   }
 
   private static func write(_ entry: LogEntry) {
-    if let writer = unsafe writer { writer.write(entry) } else { entry.write(to: unsafe journal) }
+    if let writer = unsafe writer { writer.write(entry) } else { entry.write(to: unsafe target) }
   }
 }
 
-/// One entry of the log, on its way to the journal or to standard error.
+/// Where the entries of a log go.
+package enum LogTarget: Sendable {
+  case journal(SystemdJournal)
+  /// Lines on standard error.
+  case text
+  /// Objects on standard output, one a line.
+  case json
+
+  private static let variable = "IMGD_LOG"
+
+  /// The target that `IMGD_LOG` names; without that, the journal where standard error leads there.
+  static func chosen(by environment: [String: String], else journal: SystemdJournal?) throws(UsageProblem) -> LogTarget
+  {
+    switch environment[variable] ?? "" {
+    case "": journal.map(LogTarget.journal) ?? .text
+    case "text": .text
+    case "json": .json
+    case let other: throw UsageProblem("\(variable)=\(shown(other)) is no form of a log: write text or json")
+    }
+  }
+
+  var isText: Bool { if case .text = self { true } else { false } }
+}
+
+/// One entry of the log, on its way to its target.
 struct LogEntry: Sendable {
   let priority: JournalPriority
   let message: String
@@ -132,18 +159,23 @@ struct LogEntry: Sendable {
       fields: [("IMGD_EVENT", subject.rawValue)] + fields.map { ("\($0.name)", $0.value) })
   }
 
-  /// Writes the entry as fields to the journal, or as a line to standard error if no journal takes it.
-  func write(to journal: SystemdJournal?) {
+  /// Writes the entry; one that the journal does not take becomes a line of text.
+  func write(to target: LogTarget) {
     let standard = [("MESSAGE", message), ("PRIORITY", "\(priority.rawValue)"), ("SYSLOG_IDENTIFIER", Log.programName)]
-    if let journal, journal.send(standard + fields) { return }
+    switch target {
+    case .journal(let journal): if !journal.send(standard + fields) { write(to: .text) }
     // On a line the level stands only where somebody has to do something.
-    let level = priority == .error || priority == .warning ? "\(priority): " : ""
-    write(line: "\(Log.programName): \(level)\(message)")
+    case .text:
+      let level = priority == .error || priority == .warning ? "\(priority): " : ""
+      write(line: "\(Log.programName): \(level)\(message)")
+    case .json: StandardStream.say(json(at: WallClock.seconds))
+    }
   }
 
-  /// Writes the entry as a line to standard error, with its priority in the form that the journal reads from a stream.
-  func write(toStreamOf journal: SystemdJournal?) {
-    guard journal != nil else { return write(to: nil) }
+  /// Writes the entry; where there is a journal as a line to standard error, with its priority in the form that the
+  /// journal reads from a stream.
+  func write(asLastWordsTo target: LogTarget) {
+    guard case .journal = target else { return write(to: target) }
     write(line: "<\(priority.rawValue)>\(message)")
   }
 
@@ -151,6 +183,23 @@ struct LogEntry: Sendable {
     let line = Array("\(line)\n".utf8)
     // Nothing can be done about a log that cannot be written.
     _ = unsafe Glibc.write(STDERR_FILENO, line, line.count)
+  }
+
+  /// The entry as an object and a newline: the journal's own fields are named `event`, `bytes` and the like.
+  func json(at seconds: Int64) -> String {
+    var writer = JSONWriter()
+    writer.object { writer in
+      writer.field("time", Timestamp.rfc3339(seconds))
+      writer.field("level", "\(priority)")
+      writer.field("program", Log.programName)
+      writer.field("message", message)
+      for field in fields {
+        writer.name(field.name.replacing("IMGD_", with: "", maxReplacements: 1).lowercased())
+        if let number = Int(field.value) { writer.value(number) } else { writer.value(field.value) }
+      }
+    }
+    writer.newline()
+    return String(decoding: writer.bytes, as: UTF8.self)
   }
 }
 

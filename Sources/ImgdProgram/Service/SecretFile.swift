@@ -10,6 +10,8 @@ package struct SecretFileProblem: Error, Equatable {
 
 /// A file of keys, tokens or passwords, which only its owner and a group may read.
 package struct SecretFile {
+  /// What a container's runtime puts here is for that container alone, whose users may all read it.
+  private static let runtimeDirectories = ["/run/secrets/", "/var/run/secrets/"]
   /// A longer file is something else.
   private static let longest = 64 * 1024
 
@@ -28,7 +30,8 @@ package struct SecretFile {
       bytes = try file.rest(Self.longest + 1, of: path)
     } catch { throw SecretFileProblem("\(key)=\(path) cannot be read: \(error.reason)") }
     stamp = status.stamp
-    guard status.permissions & 0o007 == 0 else {
+    let isForContainer = Self.runtimeDirectories.contains { path.hasPrefix($0) }
+    guard status.permissions & 0o007 == 0 || isForContainer && status.permissions & 0o002 == 0 else {
       throw SecretFileProblem(
         "\(key)=\(path) is open to every user (mode 0\(String(status.permissions, radix: 8)));"
           + " give it mode 0640 and a group of the service")

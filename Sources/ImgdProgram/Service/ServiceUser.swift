@@ -56,7 +56,7 @@ package struct ServiceUser: Sendable, Equatable {
     return facts["LoadState"] == "loaded" ? facts : nil
   }
 
-  private var groupName: String {
+  private static func name(ofGroup gid: UInt32) -> String {
     unsafe getgrgid(gid).flatMap { unsafe $0.pointee.gr_name }.map { unsafe String(cString: $0) } ?? "\(gid)"
   }
 
@@ -68,13 +68,15 @@ package struct ServiceUser: Sendable, Equatable {
   /// The files that exist but are closed to the user, each with the remedy. Only for the end of a process: it is the
   /// user's from here on.
   package func complaints(about files: [ServiceFile]) -> [String] {
-    let group = groupName
+    let group = Self.name(ofGroup: gid)
     guard become() else { return [] }
     return files.compactMap { complaint(about: $0, group: group) }
   }
 
   private func complaint(about file: ServiceFile, group: String) -> String? {
-    let isDirectory = (try? FileStatus.of(path: file.path).kind) == .directory
+    let status = try? FileStatus.of(path: file.path)
+    let isDirectory = status?.kind == .directory
+    if file.isSocket { return status.flatMap { complaint(about: file.path, of: $0.group) } }
     guard !Self.isOpen(file.path, isDirectory ? R_OK | X_OK : R_OK) else { return nil }
     let sentence = "\(file.name) cannot be read by the user \(name), as whom the service runs: "
     if let closed = Self.directories(above: file.path).first(where: { !Self.isOpen($0, X_OK) }) {
@@ -82,6 +84,13 @@ package struct ServiceUser: Sendable, Equatable {
     }
     if file.isSecret { return sentence + "chgrp \(group) \(file.path), and chmod 640 \(file.path)" }
     return sentence + "chmod \(isDirectory ? "o+rx" : "o+r") \(file.path)"
+  }
+
+  private func complaint(about socket: String, of group: UInt32) -> String? {
+    guard !Self.isOpen(socket, W_OK) else { return nil }
+    let members = Self.name(ofGroup: group)
+    return "\(socket) is closed to the user \(name), as whom the service runs: adduser \(name) \(members), or "
+      + "SupplementaryGroups=\(members) in its unit"
   }
 
   /// Whether the user has a right; also true if there is no such file, which is another mistake or none.
@@ -100,6 +109,8 @@ package struct ServiceFile: Sendable {
   let path: String
   /// Whether others must not read it.
   let isSecret: Bool
+  /// Whether the service connects to it.
+  let isSocket: Bool
   /// The key of the configuration that names it, if there may be several.
   let key: String?
 
@@ -107,6 +118,14 @@ package struct ServiceFile: Sendable {
     self.path = path
     self.isSecret = isSecret
     self.key = key
+    isSocket = false
+  }
+
+  package init(socket path: String) {
+    self.path = path
+    isSecret = false
+    key = nil
+    isSocket = true
   }
 
   fileprivate var name: String { (key.map { "\($0)=" } ?? "") + path }

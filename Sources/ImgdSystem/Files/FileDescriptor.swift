@@ -204,6 +204,7 @@ package struct FileStatus: Sendable {
   package let identity: Identity
   package let kind: Kind
   package let owner: UInt32
+  package let group: UInt32
   /// The permission bits, with those for set-user, set-group and sticky.
   package let permissions: UInt32
   package let size: Int
@@ -219,6 +220,7 @@ package struct FileStatus: Sendable {
     identity = Identity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
     kind = Self.kind(of: status.st_mode)
     owner = status.st_uid
+    group = status.st_gid
     permissions = status.st_mode & 0o7777
     size = Int(status.st_size)
     allocated = Int(status.st_blocks) * 512  // the unit is independent of the file system

@@ -68,30 +68,42 @@ package final class ListeningSocket {
   }
 }
 
-/// A TCP socket that only programs on this machine can reach.
-package final class LoopbackListener {
+/// A TCP socket, which other machines can reach only where that is wanted.
+package final class PortListener {
   package let socket: ListeningSocket
   private let isInherited: Bool
   package let port: Int
+  /// Whether other machines can reach it.
+  package let isExposed: Bool
 
-  /// Binds an address of 127.0.0.0/8 or `::1`, and listens; port 0 for a free one.
-  package init(address: String, port: Int) throws(ListenProblem) {
-    guard unsafe linux_is_loopback(address) == 1 else { throw .notLoopback(address: address) }
-    let number = unsafe linux_listen_loopback(address, CInt(clamping: port))
+  /// Binds an address, and listens; port 0 for a free one.
+  package init(address: String, port: Int, mayBeExposed: Bool) throws(ListenProblem) {
+    let isLoopback = unsafe linux_is_loopback(address) == 1
+    guard isLoopback || mayBeExposed else { throw .notLoopback(address: address) }
+    let number = unsafe linux_listen_port(address, CInt(clamping: port))
     do throws(SystemFailure) {
       socket = try ListeningSocket(FileDescriptor(returned: number, by: "listen", "\(address) port \(port)"))
     } catch { throw .system(error) }
-    self.port = Int(linux_listening_port(number))
+    self.port = Self.facts(of: number)?.port ?? port
+    isExposed = !isLoopback
     isInherited = false
   }
 
   /// Takes over a socket that the service manager has bound and listens on.
-  package init(adopting number: CInt) throws(ListenProblem) {
-    let port = linux_listening_port(number)
-    guard port >= 0 else { throw .notLocal(descriptor: number) }
+  package init(adopting number: CInt, mayBeExposed: Bool) throws(ListenProblem) {
+    guard let facts = Self.facts(of: number), facts.isLoopback || mayBeExposed else {
+      throw .notLocal(descriptor: number)
+    }
     do throws(SystemFailure) { socket = try ListeningSocket(adopting: number) } catch { throw .system(error) }
-    self.port = Int(port)
+    port = facts.port
+    isExposed = !facts.isLoopback
     isInherited = true
+  }
+
+  private static func facts(of number: CInt) -> (port: Int, isLoopback: Bool)? {
+    var isLoopback: CInt = 0
+    let port = unsafe linux_listening_port(number, &isLoopback)
+    return port < 0 ? nil : (Int(port), isLoopback == 1)
   }
 
   /// Stops listening; an inherited socket stays with its queue for the next process.

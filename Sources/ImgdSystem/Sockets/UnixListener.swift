@@ -20,9 +20,9 @@ package enum ListenProblem: Error, CustomStringConvertible {
   case exposed(directory: String, reason: String)
   /// The inherited descriptor is no listening socket.
   case notListening(descriptor: CInt)
-  /// Programs on other machines could connect to this address.
+  /// Programs on other machines could connect to this address, which is not wanted.
   case notLoopback(address: String)
-  /// The inherited descriptor is no listening socket, or one that other machines can reach.
+  /// The inherited descriptor is no listening socket, or one that other machines can reach and must not.
   case notLocal(descriptor: CInt)
   case system(SystemFailure)
 
@@ -41,7 +41,8 @@ package enum ListenProblem: Error, CustomStringConvertible {
     case .notLoopback(let address): "\(address) is not an address of this machine alone: use one of 127.0.0.0/8, or ::1"
     case .notLocal(let descriptor):
       "the inherited descriptor \(descriptor) is neither a listening Unix stream socket nor one at a "
-        + "loopback address; the socket unit needs ListenStream= with a path, or with 127.0.0.1:PORT"
+        + "loopback address; the socket unit needs ListenStream= with a path, or with 127.0.0.1:PORT, "
+        + "or the configuration HTTP-Gateway.Expose=yes"
     case .system(let failure): failure.description
     }
   }

@@ -14,25 +14,26 @@ struct ForegroundTests {
     guard mkdir(directory, 0o700) == 0 else { throw TestFailure("no directory") }
   }
 
-  /// A daemon of its own whose output goes to a terminal, and what is to be read there.
-  private final class WatchedDaemon {
-    let socket: String
+  private func daemon(_ more: [String] = []) throws -> (WatchedProgram, socket: String) {
+    let socket = directory + "/imgd.sock"
+    let arguments = ["--config", "/dev/null", "--socket", socket, "--cache-directory", directory + "/cache"]
+    return (try WatchedProgram("imgd", arguments + more), socket)
+  }
+
+  /// A program whose output goes to a terminal, and what is to be read there.
+  private final class WatchedProgram {
     private let pid: pid_t
     private let terminal: CInt
     private var said = ""
 
-    init(in directory: String, _ more: [String]) throws {
-      socket = directory + "/imgd.sock"
+    init(_ program: String, _ arguments: [String]) throws {
       terminal = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
       // What unlockpt and ptsname do, which Glibc's module does not have.
       var (isLocked, number): (CInt, CInt) = (0, 0)
       guard ioctl(terminal, 0x4004_5431, &isLocked) == 0, ioctl(terminal, 0x8004_5430, &number) == 0
       else { throw TestFailure("no terminal") }
       pid = try ChildProcess.spawn(
-        BuiltProduct.path(of: "imgd"),
-        ["--config", "/dev/null", "--socket", socket, "--cache-directory", directory + "/cache"]
-          + more,
-        output: "/dev/pts/\(number)")
+        BuiltProduct.path(of: program), arguments, output: "/dev/pts/\(number)")
     }
 
     /// The next line.
@@ -67,12 +68,12 @@ struct ForegroundTests {
   @Test func `a daemon in a terminal says where it listens and keeps pictures, and nothing else`()
     throws
   {
-    let daemon = try WatchedDaemon(in: directory, [])
+    let (daemon, socket) = try daemon()
     #expect(
       try daemon.line()
-        == "imgd: listens on \(daemon.socket), keeps pictures in \(directory)/cache")
+        == "imgd: listens on \(socket), keeps pictures in \(directory)/cache")
     stage.origin.plan("/a.png", .picture(png()))
-    let client = try TestClient(socket: daemon.socket)
+    let client = try TestClient(socket: socket)
     #expect(
       try client.ask(#"{"cmd":"fetch","url":"\#(stage.origin.url("/a.png"))"}"#)["ok"]?.bool == true
     )
@@ -80,10 +81,40 @@ struct ForegroundTests {
   }
 
   @Test func `a daemon without a disk tier says so`() throws {
-    let daemon = try WatchedDaemon(in: directory, ["--set", "Disk.Enabled=no"])
+    let (daemon, socket) = try daemon(["--set", "Disk.Enabled=no"])
     #expect(
-      try daemon.line() == "imgd: listens on \(daemon.socket), keeps pictures in memory only")
+      try daemon.line() == "imgd: listens on \(socket), keeps pictures in memory only")
     _ = daemon.stop()
+  }
+
+  @Test func `a gateway in a terminal says where it listens, what is open, and which daemon it has found`() throws {
+    let socket = directory + "/http.sock"
+    let version = try TestClient(socket: stage.daemon.socket).ask(#"{"cmd":"hello"}"#)["version"]?.string ?? ""
+    let gateway = try WatchedProgram(
+      "imgd-http",
+      [
+        "--config", "/dev/null", "--socket", stage.daemon.socket, "--listen", socket,
+        "--set", "HTTP-Gateway.Allow=a.example", "--set", "HTTP-Gateway.Page=no",
+      ])
+    let lines = [
+      "listens on \(socket), as in: curl --unix-socket \(socket) http://localhost/health",
+      "pictures are open for the hosts a.example", "the page of the cache is closed, and purges are off",
+      "has found imgd \(version) at \(stage.daemon.socket)",
+    ]
+    for line in lines { #expect(try gateway.line() == "imgd-http: " + line) }
+    #expect(gateway.stop().isEmpty)
+  }
+
+  @Test func `a gateway that can hand out nothing says what it lacks`() throws {
+    let gateway = try WatchedProgram(
+      "imgd-http", ["--config", "/dev/null", "--socket", directory + "/none", "--listen", directory + "/http.sock"])
+    _ = try gateway.line()
+    #expect(try gateway.line().hasPrefix("imgd-http: no picture is open: name hosts, as in --set HTTP-Gateway.Allow="))
+    #expect(
+      try gateway.line()
+        == "imgd-http: the page of the cache is open to browsers of this machine, and purges are off")
+    #expect(try gateway.line().hasPrefix("imgd-http: no imgd answers at \(directory)/none, and until one does"))
+    #expect(gateway.stop().isEmpty)
   }
 
   @Test func `a daemon that nobody watches says nothing`() throws {
@@ -96,11 +127,11 @@ struct ForegroundTests {
   }
 
   @Test func `a verbose daemon has a line for each fetch and each refusal, without secrets`() throws {
-    let daemon = try WatchedDaemon(in: directory, ["--verbose"])
+    let (daemon, socket) = try daemon(["--verbose"])
     _ = try daemon.line()
     stage.origin.plan("/a.png?key=secret", .picture(png()))
     let url = stage.origin.url("/a.png")
-    let client = try TestClient(socket: daemon.socket)
+    let client = try TestClient(socket: socket)
     let fetch = #"{"cmd":"fetch","url":"\#(url)?key=secret"}"#
     // From the third on such a line would not be parsed by a daemon that is not verbose.
     let sources = ["network", "memory", "memory", "memory"]

@@ -106,4 +106,32 @@ private enum OtherEtc {
       keys + #"; chgrp imgd-http http.key; chmod 640 http.key; "$GATEWAY" --check-config"#)
     #expect(open == (0, "the configuration is good\n"))
   }
+
+  @Test(arguments: [
+    ("/run/secrets/imgd", "444", true), ("/run/secrets/imgd", "446", false), ("/run/imgd", "444", false),
+  ])
+  func `a secret that a container's runtime has put in its place may be open`(
+    directory: String, mode: String, isGood: Bool
+  ) throws {
+    let key =
+      "mount -t tmpfs run /run; mkdir -p \(directory); echo 0123456789abcdef >\(directory)/key; "
+      + "chmod \(mode) \(directory)/key; "
+    let result = try OtherEtc.perform(
+      key + #""$GATEWAY" --check-config --set HTTP-Gateway.KeyFile=\#(directory)/key"#)
+    #expect(result.code == (isGood ? 0 : EX_CONFIG))
+    #expect(isGood || result.output.contains("is open to every user (mode 0\(mode))"), "\(result.output)")
+  }
+
+  @Test func `the gateway's user must be let in by the daemon`() throws {
+    let socket = #"touch s; chgrp imgd s; chmod 660 s; "#
+    let check = #""$GATEWAY" --check-config --socket /etc/imgd/s"#
+    let closed = try OtherEtc.perform(socket + check)
+    #expect(closed.code == EX_CONFIG)
+    #expect(
+      closed.output
+        == "imgd-http: error: /etc/imgd/s is closed to the user imgd-http, as whom the service runs: "
+        + "adduser imgd-http imgd, or SupplementaryGroups=imgd in its unit\n")
+    let member = "sed -i '/^imgd:/s/$/imgd-http/' /etc/group; "
+    #expect(try OtherEtc.perform(socket + member + check) == (0, "the configuration is good\n"))
+  }
 }

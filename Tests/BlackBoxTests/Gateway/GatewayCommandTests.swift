@@ -1,5 +1,6 @@
 import Glibc
 import ImgdTestSupport
+import ImgdWire
 import Testing
 
 /// The gateway as a command: its output and its exit code.
@@ -59,6 +60,19 @@ struct GatewayCommandTests {
     let (code, output) = try perform("-c", "/dev/null", "--listen", "0.0.0.0:8080")
     #expect(code == EX_CONFIG)
     #expect(output.contains("would be open to other machines"), "\(output)")
+  }
+
+  @Test(arguments: ["imgd", "imgd-http"])
+  func `a log of JSON has an object a line, on standard output`(program: String) throws {
+    let (code, output) = try ChildProcess.run(
+      "/bin/sh", ["-c", "IMGD_LOG=json \"$0\" --set 'A\"b.c=1' 2>/dev/null", BuiltProduct.path(of: program)])
+    #expect(code == EX_CONFIG)
+    let line = try JSONValue(parsing: output)
+    #expect(line["level"] == "error" && line["event"] == "start")
+    #expect(line["program"]?.string == program && line["time"]?.string?.hasSuffix("Z") == true)
+    #expect(line["message"]?.string?.hasPrefix("--set: [A\"b] is not a section") == true)
+    let other = try ChildProcess.run("/bin/sh", ["-c", "IMGD_LOG=xml exec \"$0\"", BuiltProduct.path(of: program)])
+    #expect(other.code == EX_USAGE && other.output.contains("IMGD_LOG=xml is no form of a log: write text or json"))
   }
 
   @Test func `a key that cannot be read is found before the start`() throws {

@@ -37,7 +37,7 @@ struct GatewayConfigurationTests {
     #expect(
       GatewayConfiguration().entries.map { "\($0.section).\($0.key)=\($0.value)" }
         == [
-          "Listen=/run/imgd/http.sock", "Allow=", "KeyFile=", "Presets=", "OnlyPresets=no",
+          "Listen=/run/imgd/http.sock", "Expose=no", "Allow=", "KeyFile=", "Presets=", "OnlyPresets=no",
           "Cors=", "Fallback=", "FallbackStatus=error", "Page=local", "TokenFile=", "TrustedProxies=unix",
           "Workers=auto",
           "MaxConnections=1024",
@@ -48,7 +48,7 @@ struct GatewayConfigurationTests {
 
   /// Another value for each key, as it is printed again.
   private static let others: [(key: String, value: String)] = [
-    ("Listen", "[::1]:8080"), ("Allow", "example.org 10.0.0.7 [::1] *"), ("KeyFile", "/k"),
+    ("Listen", "[::1]:8080"), ("Expose", "yes"), ("Allow", "example.org 10.0.0.7 [::1] *"), ("KeyFile", "/k"),
     ("Presets", "thumb:cover"), ("Cors", "https://a.example http://[::1]:3000 *"), ("Fallback", "/a.png"),
     ("FallbackStatus", "200"), ("Page", "all"), ("TokenFile", "/t"),
     ("TrustedProxies", "loopback"),
@@ -75,9 +75,9 @@ struct GatewayConfigurationTests {
   @Test(
     arguments: [
       ("/srv/a b.sock", .unix("/srv/a b.sock")),
-      ("127.0.0.1:8080", .loopback(address: "127.0.0.1", port: 8080)),
-      ("127.9.0.1:1", .loopback(address: "127.9.0.1", port: 1)),
-      ("[::1]:65535", .loopback(address: "::1", port: 65_535)),
+      ("127.0.0.1:8080", .port(address: "127.0.0.1", port: 8080)),
+      ("127.9.0.1:1", .port(address: "127.9.0.1", port: 1)),
+      ("[::1]:65535", .port(address: "::1", port: 65_535)),
     ] as [(String, GatewayConfiguration.Place)])
   func `a place is a path or a port of this machine`(
     text: String, place: GatewayConfiguration.Place
@@ -87,21 +87,44 @@ struct GatewayConfigurationTests {
   }
 
   @Test(arguments: [
-    "8080", "run/x", "localhost:8080", "127.0.0.1", "127.0.0.1:", "127.0.0.1:0", "127.0.0.1:65536",
+    "8080", "run/x", "localhost", "localhost:0", "host:80", "127.0.0.1", "127.0.0.1:", "127.0.0.1:0", "127.0.0.1:65536",
     "::1:80", "[::1]", "[127.0.0.1]:80", "127.0.0.1:80:80", "127.1:80", "[]:80", ":80",
     "127.0.0.1.example.org:80",
   ])
   func `a text that is no place is refused with the forms of one`(text: String) throws {
     #expect(
       try problem("Listen", text) == "--set: HTTP-Gateway.Listen=\(text) is not a place to listen: "
-        + "write an absolute path, or 127.0.0.1:8080 or [::1]:8080")
+        + "write an absolute path, or localhost:8080 or [::1]:8080")
   }
 
   @Test(arguments: [
     "0.0.0.0:80", "[::]:80", "192.168.1.1:80", "[fd00::1]:80", "[::ffff:127.0.0.1]:80",
   ])
-  func `an address that other machines reach is refused with a reason`(text: String) throws {
-    #expect(try problem("Listen", text)?.contains("would be open to other machines") == true)
+  func `an address that other machines reach needs Expose=yes`(text: String) throws {
+    let refusal = try problem("Listen", text)
+    #expect(refusal?.hasPrefix("--set: HTTP-Gateway.Listen=\(text) would be open to other machines") == true)
+    #expect(refusal?.hasSuffix("or set HTTP-Gateway.Expose=yes") == true)
+    let configuration = try load(["--listen", text, "--set", "HTTP-Gateway.Expose=yes"])
+    #expect(configuration.listen.text == text && configuration.expose)
+  }
+
+  @Test func `localhost is an address`() throws {
+    #expect(try set("Listen", "LocalHost:8080").listen == .port(address: "127.0.0.1", port: 8080))
+  }
+
+  @Test func `open to other machines, no form is free`() throws {
+    let exposed = ["--set", "HTTP-Gateway.Expose=yes", "--set", "HTTP-Gateway.Allow=a.example b.example"]
+    #expect {
+      try load(exposed)
+    } throws: { error in
+      "\(error)"
+        == "--set: HTTP-Gateway.Allow=a.example b.example would let anybody have any form made, with "
+        + "HTTP-Gateway.Expose=yes: leave it empty and have targets signed (HTTP-Gateway.KeyFile), or "
+        + "set HTTP-Gateway.OnlyPresets=yes"
+    }
+    let presets = ["--set", "HTTP-Gateway.OnlyPresets=yes", "--set", "HTTP-Gateway.Presets=a:cover"]
+    #expect(try load(exposed + presets).allow.count == 2)
+    #expect(try set("Expose", "yes").allow.isEmpty)
   }
 
   @Test func `hosts are kept in lower case`() throws {
@@ -138,7 +161,7 @@ struct GatewayConfigurationTests {
     #expect(try set("TrustedProxies", "unix loopback").trustedProxies == [.unix, .loopback])
     #expect(
       try problem("TrustedProxies", "tcp")
-        == "--set: HTTP-Gateway.TrustedProxies=tcp contains 'tcp': write unix or loopback")
+        == "--set: HTTP-Gateway.TrustedProxies=tcp contains 'tcp': write unix, loopback or network")
   }
 
   @Test func `presets have names of their own`() throws {
@@ -177,7 +200,7 @@ struct GatewayConfigurationTests {
     #expect(try load(environment: environment).rate == 5)
     #expect(try load(["--set=HTTP-Gateway.Rate=6"], environment: environment).rate == 6)
     #expect(
-      try load(["--listen", "127.0.0.1:9"]).listen == .loopback(address: "127.0.0.1", port: 9))
+      try load(["--listen", "127.0.0.1:9"]).listen == .port(address: "127.0.0.1", port: 9))
   }
 
   @Test func `a user's own gateway listens beside the user's own daemon`() throws {

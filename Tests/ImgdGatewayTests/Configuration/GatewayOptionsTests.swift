@@ -22,7 +22,7 @@ struct GatewayOptionsTests {
   @Test(arguments: [
     (["x"], "unexpected argument 'x': imgd-http takes only options"),
     (["--socket="], "--socket needs a path"), (["--config="], "--config needs a file"),
-    (["--listen="], "--listen needs a path or 127.0.0.1:PORT"),
+    (["--listen="], "--listen needs a path or localhost:PORT"),
     (["--lisen=x"], "unknown option --lisen: did you mean --listen?"),
     (
       ["--set", "Allow"],

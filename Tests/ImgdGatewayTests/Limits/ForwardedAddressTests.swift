@@ -21,6 +21,15 @@ struct ForwardedAddressTests {
         != nil)
   }
 
+  @Test func `a peer on another machine is itself the client, unless it is a trusted proxy`() {
+    let peer = HTTPPeer.network(.v4(0xC633_6401))
+    #expect(client(peer: peer) == .v4(0xC633_6401))
+    #expect(client("192.0.2.1", peer: peer) == .v4(0xC633_6401))
+    #expect(
+      ForwardedAddress.client(of: ["192.0.2.1"], peer: peer, trusting: [.network]) == .v4(0xC000_0201))
+    #expect(ForwardedAddress.client(of: [], peer: peer, trusting: [.network]) == .v4(0xC633_6401))
+  }
+
   @Test func `the lower half of an IPv6 address does not count`() {
     #expect(client("2001:db8:1:2::1") == .v6(0x2001_0db8_0001_0002))
     #expect(client("2001:db8:1:2::1") == client("2001:DB8:1:2:ffff::"))

@@ -34,6 +34,15 @@ struct PageAccessTests {
     #expect(stage.take(exchange) && exchange.status == 404)
   }
 
+  @Test(arguments: ["localhost", "127.0.0.1:8080", "[::1]", ""])
+  func `a request from another machine is not, whatever host it names`(host: String) throws {
+    let stage = try PageStage()
+    for target in ["/", "/metrics", "/events", "/entries"] {
+      let exchange = StagedExchange(target, .get, [("Host", host)], from: .network(.v4(1)))
+      #expect(stage.take(exchange) && exchange.status == 404)
+    }
+  }
+
   @Test func `a request with two hosts is not, and one without is`() throws {
     let stage = try PageStage()
     let two = StagedExchange("/", .get, [("Host", "localhost"), ("Host", "localhost")])

@@ -142,6 +142,25 @@ struct PageRoutesTests {
     #expect(ill.status == 503 && ill.field("Retry-After") == "1" && !ill.text.contains("/"))
   }
 
+  @Test func `a process is live without its daemon, and ready with it until it is about to stop`() throws {
+    let stranger = { (target: String) in
+      StagedExchange(target, .get, [("Host", "example.org")], from: .network(.v4(1)))
+    }
+    let (live, unready) = (stranger("/health/live"), stranger("/health/ready"))
+    let ill = try PageStage(access: .no) { _ in .refusal("shutting_down") }
+    ill.take(live)
+    ill.take(unready)
+    #expect(live.status == 200 && live.json == ["status": "ok"] && unready.status == 503)
+    let (ready, leaving, alive) = (stranger("/health/ready"), stranger("/health/ready"), stranger("/health/live"))
+    let stage = try PageStage(access: .no)
+    stage.take(ready)
+    stage.handler.isLeaving = true
+    stage.take(leaving)
+    stage.take(alive)
+    #expect(ready.status == 200 && ready.json == ["status": "ok"])
+    #expect(leaving.status == 503 && leaving.field("Retry-After") == "1" && alive.status == 200)
+  }
+
   @Test func `the metrics are the daemon's, and those of the gateway`() throws {
     let exchange = try PageStage().ask("/metrics")
     #expect(exchange.field("Content-Type") == "text/plain; version=0.0.4; charset=utf-8")

@@ -6,7 +6,7 @@ import Testing
 final class StagedExchange: HTTPExchange {
   let method: HTTPMethod
   let target: String
-  let peer = HTTPPeer.loopback
+  let peer: HTTPPeer
   var onLeave: (() -> Void)?
   var onEnd: (() -> Void)?
   var notes = RequestNotes()
@@ -15,8 +15,9 @@ final class StagedExchange: HTTPExchange {
 
   init(
     _ target: String, _ method: HTTPMethod = .get,
-    _ fields: [(name: String, value: String)] = [("Host", "localhost")]
+    _ fields: [(name: String, value: String)] = [("Host", "localhost")], from peer: HTTPPeer = .loopback
   ) {
+    self.peer = peer
     self.target = target
     self.method = method
     sent = fields

@@ -21,6 +21,21 @@ struct HTTPClosingTests {
     #expect(stage.server.counters.accepted == 1)
   }
 
+  @Test func whoIsAnsweredBeforeTheEndIsToldSo() throws {
+    let stage = try ServerStage.echo()
+    let (old, new) = (try stage.connect(), try stage.connect())
+    old.send(Self.request)
+    #expect(try !old.answer().head.contains("Connection: close"))
+    stage.server.leave()
+    for client in [old, new] {
+      client.send(Self.request)
+      let answer = try client.answer()
+      #expect(answer.status == 200 && answer.head.contains("Connection: close"))
+      #expect(try client.all().isEmpty, "its connection ends")
+    }
+    #expect(stage.server.counters.accepted == 2)
+  }
+
   @Test func answersUnderWayAreSent() throws {
     let stage = try ServerStage()
     let client = try stage.connect()

@@ -107,7 +107,7 @@ import Testing
       let peer = try makeJournal()
       try peer.fillQueue()
       let loop = try EventLoop()
-      let writer = try JournalWriter(try SystemdJournalTests.journal(at: peer), on: loop)
+      let writer = try LogWriter(.journal(try SystemdJournalTests.journal(at: peer)), on: loop)
       for number in 0..<1_000 {
         writer.write(LogEntry(priority: .notice, message: "\(number)", fields: []))
         loop.settle()
@@ -119,9 +119,9 @@ import Testing
         guard entry.text != "busy" else { continue }
         messages += SystemdJournalTests.fields(entry.bytes)?.map { $0[1] }.prefix(1) ?? []
       }
-      let kept = (0..<JournalWriter.limit).map { "\($0)" }
-      let lost = 1_000 - JournalWriter.limit
-      let loss = "entries left out because the journal did not take them in time: \(lost)"
+      let kept = (0..<LogWriter.limit).map { "\($0)" }
+      let lost = 1_000 - LogWriter.limit
+      let loss = "entries left out because they were not read in time: \(lost)"
       #expect(messages == kept + [loss])
     }
   }
@@ -131,8 +131,8 @@ import Testing
       let peer = try makeJournal()
       try peer.fillQueue()
       let loop = try EventLoop()
-      let writer = try JournalWriter(try SystemdJournalTests.journal(at: peer), on: loop)
-      for number in 0...JournalWriter.limit {
+      let writer = try LogWriter(.journal(try SystemdJournalTests.journal(at: peer)), on: loop)
+      for number in 0...LogWriter.limit {
         writer.write(LogEntry(priority: .notice, message: "\(number)", fields: []))
       }
       var texts: [String] = []

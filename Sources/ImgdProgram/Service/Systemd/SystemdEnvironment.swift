@@ -5,7 +5,7 @@
 
 import CSystemd
 import Glibc
-import ImgdSystem
+package import ImgdSystem
 
 /// The variables and descriptors that systemd has passed to this process.
 package struct SystemdEnvironment: Sendable, Equatable {
@@ -39,6 +39,11 @@ package struct SystemdEnvironment: Sendable, Equatable {
     // The environment has no lock; there is no other thread yet.
     for name in variables { unsafe unsetenv(name) }
     return environment
+  }
+
+  /// Where the log goes, by this and by the variables that are no service manager's.
+  package func logTarget() throws(UsageProblem) -> LogTarget {
+    try .chosen(by: ProcessEnvironment.all, else: SystemdJournal(stream: journalStream))
   }
 
   private init(_ variables: [String: String]) {

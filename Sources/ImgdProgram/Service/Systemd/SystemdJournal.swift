@@ -60,20 +60,20 @@ package struct SystemdJournal: Sendable {
   }
 }
 
-/// Writes log entries on a thread of its own, `imgd-journal`, since the journal may be busy. It is not the service
+/// Writes log entries on a thread of its own, `imgd-journal`, since whoever reads them may be busy. It is not the service
 /// thread: a journal that reads nothing must not hold up signs of life. Only a limited number of entries wait; the
-/// loss of others is logged when the journal reads again.
-final class JournalWriter {
+/// loss of others is logged when they are read again.
+final class LogWriter {
   static let limit = 256
 
-  private let thread: WorkerThread<SystemdJournal>
+  private let thread: WorkerThread<LogTarget>
   private var lost = 0
 
-  init(_ journal: SystemdJournal, on loop: EventLoop) throws(SystemFailure) {
-    thread = try WorkerThread(name: "imgd-journal", on: loop) { journal }
+  init(_ target: LogTarget, on loop: EventLoop) throws(SystemFailure) {
+    thread = try WorkerThread(name: "imgd-journal", on: loop) { target }
   }
 
-  /// Writes an entry as soon as the journal takes it; an entry beyond the limit is lost.
+  /// Writes an entry as soon as it is taken; an entry beyond the limit is lost.
   func write(_ entry: LogEntry) {
     guard thread.pending < Self.limit else {
       lost += 1
@@ -90,7 +90,7 @@ final class JournalWriter {
   private func reportLoss() {
     guard lost > 0 else { return }
     let entry = LogEntry(
-      priority: .warning, message: "entries left out because the journal did not take them in time: \(lost)", fields: []
+      priority: .warning, message: "entries left out because they were not read in time: \(lost)", fields: []
     )
     lost = 0
     thread.submit { entry.write(to: $0) }
