@@ -7,13 +7,13 @@ import ImgdWire
 /// found.
 final class Greeting {
   private let configuration: GatewayConfiguration
-  private let secrets: GatewaySecrets
+  private let files: GatewayFiles
   private let daemon: () -> String
   private let link: DaemonLink
 
   init(_ commons: GatewayCommons, on loop: EventLoop) {
     configuration = commons.configuration
-    secrets = commons.secrets
+    files = commons.files
     daemon = commons.daemon
     link = DaemonLink(on: loop, path: commons.daemon)
   }
@@ -38,7 +38,7 @@ final class Greeting {
     let hosts = configuration.allow
     let ways =
       (hosts.isEmpty ? [] : [hosts == ["*"] ? "every host" : "the hosts \(hosts.joined(separator: " "))"])
-      + (secrets.keys.isEmpty ? [] : ["signed targets"])
+      + (files.keys.isEmpty ? [] : ["signed targets"])
     guard !ways.isEmpty else {
       return "no picture is open: name hosts, as in --set HTTP-Gateway.Allow=example.org, or keys of signatures "
         + "(HTTP-Gateway.KeyFile)"
@@ -55,7 +55,7 @@ final class Greeting {
       case .local: "is open to browsers of this machine"
       case .no: "is closed"
       }
-    return "the page of the cache \(viewers), and purges are \(secrets.token == nil ? "off" : "for who has the token")"
+    return "the page of the cache \(viewers), and purges are \(files.token == nil ? "off" : "for who has the token")"
   }
 
   static func daemon(at socket: String, _ answer: Result<Reply, GatewayError>) -> String {

@@ -48,15 +48,6 @@ struct GatewayCacheStatusTests {
     #expect(stage.origin.count("/a") == 1)
   }
 
-  /// The first picture alone is never held.
-  @Test func `what is held says so, and its first answer does not`() throws {
-    for number in 0..<4 {
-      plan("/\(number)", "max-age=600")
-      #expect(try ask("/\(number)").text == "fwd=miss fwd-status=200 stored", "\(number)")
-      for _ in 0..<3 { #expect(try ask("/\(number)").text == "hit", "\(number)") }
-    }
-  }
-
   @Test func `what others must not keep is not said to be stored`() throws {
     plan("/own", "no-store")
     #expect(try ask("/own").text == "fwd=miss fwd-status=200")

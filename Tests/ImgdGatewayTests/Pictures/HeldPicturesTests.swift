@@ -25,6 +25,14 @@ struct HeldPicturesTests {
     stage.loop.settle()
   }
 
+  @Test func `the first answer says where it came from, and the others that they are held`() {
+    let first = stage.ask(fields: #","source":"network""#)
+    #expect(first.cacheStatus == "imgd; fwd=miss; fwd-status=200; ttl=57; stored")
+    #expect(stage.ask().cacheStatus == "imgd; hit; ttl=57")
+    stage.pass(.seconds(2))
+    #expect(stage.ask().cacheStatus == "imgd; hit; ttl=55" && asked == 1)
+  }
+
   @Test func `a picture is given again for ten seconds`() {
     let first = stage.ask()
     let again = stage.ask()

@@ -11,6 +11,8 @@ final class PlannedExchange: HTTPExchange {
   var notes = RequestNotes()
   private let sent: [(name: String, value: String)]
   private(set) var answers: [HTTPResponse] = []
+  /// What the answer said of the cache when it was given: one that is given again says something else later.
+  private(set) var cacheStatus: String?
 
   init(_ method: HTTPMethod = .get, _ sent: [(String, String)] = []) {
     self.method = method
@@ -21,7 +23,10 @@ final class PlannedExchange: HTTPExchange {
     sent.filter { $0.name.lowercased() == name.lowercased() }.map(\.value)
   }
 
-  func answer(_ response: HTTPResponse) { answers.append(response) }
+  func answer(_ response: HTTPResponse) {
+    answers.append(response)
+    cacheStatus = response.value(of: "Cache-Status")
+  }
 
   /// The client goes.
   func leave() {
