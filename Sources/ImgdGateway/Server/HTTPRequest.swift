@@ -85,7 +85,7 @@ import Glibc
   }
 
   private func handOut() -> Bool {
-    guard !connection.engine.isClosing else { return false }
+    guard !connection.engine.isClosing || connection.engine.isLeaving else { return false }
     connection.headHasCome()
     phase = .handedOut
     connection.engine.tally.requests.add()
@@ -132,7 +132,7 @@ import Glibc
   /// The server closes: a request that is not handed out is given up, and a stream is closed, since it would never end
   /// on its own.
   func serverCloses() {
-    if phase == .target || phase == .head { connection.shutDown() } else { stream?.close() }
+    if phase == .target || phase == .head { connection.endUnasked() } else { stream?.close() }
   }
 
   func resumeStream() { if isSuspended { resume() } }
