@@ -4,8 +4,8 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo page test test-python test-service test-slow run build install uninstall deb check check-slow \
-  check-page check-packages check-source-package bench fuzz nightly install-deps clean
+.PHONY: help demo page test test-python test-service test-slow run build install uninstall deb image check check-slow \
+  check-image check-page check-packages check-source-package bench fuzz nightly install-deps clean
 
 # Arguments for the program that a target runs: make run ARGS='--set Memory.Capacity=200M'
 ARGS ?=
@@ -39,14 +39,16 @@ help:
 	@echo 'make install         install what was built, with the systemd units [PREFIX=/usr/local] [DESTDIR=]'
 	@echo 'make uninstall       remove it again; pictures and a configuration that was changed stay'
 	@echo 'make deb             build the Debian packages into .build/deb'
+	@echo 'make image           build an image for containers: .build/imgd.oci.tar, as root'
 	@echo 'make check           layout, warnings, documentation: what a change must pass'
 	@echo 'make check-slow      every test under the sanitizers'
+	@echo 'make check-image     start its container, and look at it from outside'
 	@echo 'make check-page      open the page of imgd-http in a browser, and look at all that it shows'
 	@echo 'make check-packages  whether a minimal Debian has all that it needs'
 	@echo 'make check-source-package   whether dpkg-buildpackage makes what make deb makes'
 	@echo 'make bench           compare imgd with its peers [ARGS=--quick]'
 	@echo 'make fuzz            feed the parsers random input [FUZZ_SECONDS=60]'
-	@echo 'make nightly         what is run once a week: check-slow, fuzz, check-source-package'
+	@echo 'make nightly         what is run once a week: check-slow, fuzz, check-image, check-source-package'
 	@echo 'make install-deps    install the Debian packages that all of this needs'
 	@echo 'make clean           remove what was built'
 
@@ -103,6 +105,14 @@ deb:
 	@$(call release,$(shipped))
 	@debian/pack .build/deb
 
+image:
+	@$(call prepare,image)
+	@$(call release,$(shipped))
+	@container/make-image .build/imgd.oci.tar
+
+check-image: image
+	@.ci/check-image
+
 check-page:
 	@.ci/prepare-debug page
 	@.ci/build-debug imgd imgd-decoder imgd-http
@@ -138,7 +148,7 @@ nightly:
 	@.ci/nightly
 
 install-deps:
-	@.ci/install-packages build demo page test deb check bench
+	@.ci/install-packages build demo page test deb image check bench
 
 clean:
 	@rm -rf .build

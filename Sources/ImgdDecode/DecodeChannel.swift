@@ -46,8 +46,19 @@ package struct DecodeChannel: ~Copyable {
   package func send(_ answer: DecodeAnswer, serial: UInt64) -> Bool {
     guard case .picture(let made) = answer else { return send(answer.message(serial: serial)) }
     guard let content = made.content.descriptor else { preconditionFailure("the content of an answer is in a memfd") }
-    return send(answer.message(serial: serial), with: content)
+    let message = answer.message(serial: serial)
+    // The kernel counts the descriptors under way of all the user's processes together, and compares them with how many
+    // this one may have open, which are few. Those to clients are soon taken.
+    for _ in 0..<Self.patience {
+      if send(message, with: content) { return true }
+      guard errno == ETOOMANYREFS else { return false }
+      usleep(1_000)
+    }
+    return false
   }
+
+  /// How many milliseconds others are given to take what was sent to them.
+  private static let patience = 2_000
 
   /// Sends what a decoder can do; false when the daemon is gone.
   package func send(_ abilities: DecoderAbilities) -> Bool { send(abilities.message) }

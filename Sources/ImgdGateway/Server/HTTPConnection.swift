@@ -6,6 +6,7 @@ final class HTTPConnection {
   /// In bytes a second: an answer has the time that it takes at this pace, in addition to the time allowed for silence.
   private static let slowestReader = 4_096
   private static let patience = Duration.seconds(5)
+  private static let lastMoment = Duration.milliseconds(500)
 
   let engine: HTTPEngine
   let socket: CInt
@@ -66,7 +67,11 @@ final class HTTPConnection {
   }
 
   /// The server closes: a request under way may be finished.
-  func serverCloses() { if let request { request.serverCloses() } else { shutDown() } }
+  func serverCloses() { if let request { request.serverCloses() } else { endUnasked() } }
+
+  /// Closes a connection that has no whole request. Where clients cannot simply connect again, the request may be on its
+  /// way, and has a moment to arrive.
+  func endUnasked() { if engine.isLeaving { deadline?.set(after: Self.lastMoment) } else { shutDown() } }
 
   /// Has the library close the connection.
   func shutDown() { shutdown(socket, CInt(SHUT_RDWR)) }

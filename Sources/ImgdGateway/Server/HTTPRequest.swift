@@ -95,7 +95,7 @@ internal import ImgdSystem
   }
 
   private func handOut() -> Bool {
-    guard !connection.engine.isClosing else { return false }
+    guard !connection.engine.isClosing || connection.engine.isLeaving else { return false }
     connection.headHasCome()
     phase = .handedOut
     began = connection.engine.loop.now
@@ -165,7 +165,7 @@ internal import ImgdSystem
   /// The server closes: a request that is not handed out is given up, and a stream is closed, since it would never end
   /// on its own.
   func serverCloses() {
-    if phase == .target || phase == .head { connection.shutDown() } else { stream?.close() }
+    if phase == .target || phase == .head { connection.endUnasked() } else { stream?.close() }
   }
 
   func resumeStream() { if isSuspended { resume() } }

@@ -36,6 +36,23 @@ struct HTTPClosingTests {
     #expect(stage.server.counters.accepted == 2)
   }
 
+  @Test func aRequestOnItsWayIsAnsweredWhereOthersHaveBeenToldToLeave() throws {
+    let stage = try ServerStage.echo()
+    let (late, silent) = (try stage.connect(), try stage.connect())
+    late.send("GET / HTTP/1.1\r\n")
+    try stage.wait { stage.server.counters.connections == 2 }
+    stage.server.leave()
+    var isClosed = false
+    stage.server.close { isClosed = true }
+    stage.advance(.milliseconds(400))
+    late.send("Host: h\r\n\r\n")
+    #expect(try late.answer().status == 200)
+    #expect(!isClosed)
+    stage.advance(.milliseconds(200))
+    #expect(try silent.all().isEmpty)
+    try stage.wait { isClosed }
+  }
+
   @Test func answersUnderWayAreSent() throws {
     let stage = try ServerStage()
     let client = try stage.connect()
