@@ -2,8 +2,8 @@ import ImgdSystem
 internal import ImgdText
 internal import ImgdWire
 
-/// What the log says of a request: all that a stranger has sent is written escaped, and so that no line shows a signature
-/// that could be used again.
+/// What the log says of a request. All that a stranger has sent is written with escapes, and of a signature only its
+/// beginning.
 package struct AccessEntry: Sendable {
   /// What stands for the status of a request whose client left before its answer began, as in nginx's logs.
   static let clientLeft = 499
@@ -71,7 +71,9 @@ package struct AccessEntry: Sendable {
   /// The target with no more than the beginning of its signature: the log is not to be a list of targets that whoever
   /// reads it may use.
   var shownTarget: String {
-    guard let parsed = try? PictureTarget.parse(target), let signature = parsed.signature else { return target }
+    guard mayBeSigned, let parsed = try? PictureTarget.parse(target), let signature = parsed.signature else {
+      return target
+    }
     let bytes = Array(target.utf8)
     let signed = bytes.firstRange(of: Array(parsed.signedText.utf8))
     // In the query form the signature follows what is signed, in the path form it stands before that.
@@ -83,7 +85,19 @@ package struct AccessEntry: Sendable {
     return "/" + cut + String(decoding: bytes[signed.lowerBound...], as: UTF8.self)
   }
 
-  private static func safe(_ text: String) -> String { printable(text, longest: longestField) }
+  /// Whether it is worth reading the target: in the query form a signature is the last parameter.
+  private var mayBeSigned: Bool {
+    guard target.utf8.starts(with: "/fetch?".utf8) else { return true }
+    let last = target.utf8.lastIndex { $0 == UInt8(ascii: "&") || $0 == UInt8(ascii: "?") } ?? target.startIndex
+    let name = target.utf8[target.utf8.index(after: last)...].prefix { $0 != UInt8(ascii: "=") }
+    return name.elementsEqual("signature".utf8) || name.contains(UInt8(ascii: "%"))
+  }
+
+  private static func safe(_ text: String) -> String {
+    // Nearly all texts are plain, and to look at each character takes long.
+    if text.utf8.count <= longestField, text.utf8.allSatisfy({ 0x20...0x7e ~= $0 }) { return text }
+    return printable(text, longest: longestField)
+  }
 
   private static func quoted(_ text: String?) -> String {
     guard let text, !text.isEmpty else { return "-" }

@@ -22,6 +22,17 @@ struct GatewayPictureTests {
     try stage.gateway.fetch(stage.url("/cat.jpg"), form, fields)
   }
 
+  @Test func `a form has no more bytes than are wanted, and is another form for each number of them`() throws {
+    var generator = SeededGenerator(seed: 3)
+    let noise = TestPixels(width: 64, height: 64) { _, _ in
+      (0..<3).map { _ in UInt8.random(in: 0...255, using: &generator) } + [255]
+    }
+    stage.origin.plan("/noise.png", .picture(TestPicture.png(noise)))
+    let forms = ["", "&max_bytes=3000", "&max_bytes=2500", "&max_bytes=3000"]
+    let sizes = try forms.map { try stage.gateway.fetch(stage.url("/noise.png"), "&format=webp" + $0).body.count }
+    #expect(sizes[0] > 3_000 && 2_501...3_000 ~= sizes[1] && sizes[2] <= 2_500 && sizes[3] == sizes[1], "\(sizes)")
+  }
+
   @Test func `a picture comes with all that a browser and a cache need`() throws {
     let answer = try cat()
     #expect(answer.status == 200 && answer.body == Self.cat)
