@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 
 // A request with its target, which may be 24 KiB of percent escapes, and the head of its answer. From 32 KiB on the
 // library maps this memory, and what a crowd of clients took goes back to the machine with them.
@@ -46,6 +47,18 @@ struct MHD_Daemon *http_start(
 }
 
 void http_stop_listening(struct MHD_Daemon *daemon) { MHD_quiesce_daemon(daemon); }
+
+void http_accept_waiting(struct MHD_Daemon *daemon, int listening) {
+  struct sockaddr_storage address;
+  for (;;) {
+    socklen_t length = sizeof address;
+    int client = accept4(listening, (struct sockaddr *)&address, &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (client >= 0)
+      MHD_add_connection(daemon, client, (struct sockaddr *)&address, length);
+    else if (errno != ECONNABORTED && errno != EINTR)
+      return;
+  }
+}
 
 int http_epoll(struct MHD_Daemon *daemon) {
   const union MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_EPOLL_FD);

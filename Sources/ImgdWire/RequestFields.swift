@@ -4,7 +4,7 @@
 struct RequestFields {
   private(set) var present = FieldSet()
   /// As many as there are fields.
-  private var tokens = InlineArray<42, JSONToken>(repeating: JSONToken(.null, 0, 0))
+  private var tokens = InlineArray<43, JSONToken>(repeating: JSONToken(.null, 0, 0))
   /// Contents that few lines have, in a box that the other lines do without.
   private var rarities: Rarities?
 

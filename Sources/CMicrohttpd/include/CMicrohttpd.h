@@ -22,6 +22,8 @@ struct MHD_Daemon *http_start(
 void http_set_turn(uint64_t daemon, int epoll, int listening, int is_its);
 // Has it leave the listening socket alone, which stays open.
 void http_stop_listening(struct MHD_Daemon *daemon);
+// Gives it those who wait in the queue of a socket that it listens on no more.
+void http_accept_waiting(struct MHD_Daemon *daemon, int listening);
 // The descriptor that is readable when there is something to run for.
 int http_epoll(struct MHD_Daemon *daemon);
 

@@ -72,10 +72,7 @@ struct PathOptions {
 
   private mutating func readZoom(_ arguments: OptionArguments) throws(GatewayError) {
     let zoom = try arguments.required().factor()
-    if let down = arguments.value(1), try down.factor() != zoom {
-      throw arguments.refusal("has two factors; it takes one for both sides")
-    }
-    form.zoom = zoom
+    (form.zoom, form.zoomDown) = (zoom, try arguments.value(1)?.factor() ?? zoom)
   }
 
   private func readGravity(_ arguments: OptionArguments) throws(GatewayError) -> Gravity {

@@ -142,10 +142,12 @@ internal import ImgdSystem
   // MARK: Ending
 
   /// Accepts no more, closes the connections that have no request handed out, ends streams, and closes every other
-  /// connection after its answer.
+  /// connection after its answer. Where clients cannot simply connect again, those who wait in the kernel's queue are
+  /// the last to be accepted: with the socket, their connections would be reset.
   func beginClosing() {
     isClosing = true
     stopListening()
+    if isLeaving, let daemon = unsafe daemon { unsafe http_accept_waiting(daemon, place.number) }
     for connection in connections.values { connection.serverCloses() }
   }
 

@@ -93,6 +93,8 @@ struct PathFormTests {
       ImgdGatewayTests.cat { ($0.width, $0.height, $0.fit) = (6, 4, .coverDown) }
     ),
     ("w:100/z:0.5/", ImgdGatewayTests.cat { $0.width = 50 }),
+    ("w:100/h:50/z:0.5:2/", ImgdGatewayTests.cat { ($0.width, $0.height) = (50, 100) }),
+    ("h:50/z:0.5:2/", ImgdGatewayTests.cat { $0.height = 100 }),
     ("z:0.5/", ImgdGatewayTests.cat { $0.box.scale = Fraction(0.5) }),
     ("z:2/", ImgdGatewayTests.cat()),
     ("mw:30/mh:0/", ImgdGatewayTests.cat { $0.box.minWidth = 30 }),
@@ -155,7 +157,7 @@ struct PathFormTests {
     ("c:0.5:0.5:no:0:5/", "crop", "below 1"), ("rs:fit:x/", "resize", #""resize:width" was "x""#),
     ("w:/", "width", #""width" is empty"#), ("h:65536/", "height", "65535"),
     ("el:yes/", "enlarge", "1, t, true, 0, f or false"),
-    ("dpr:9/", "dpr", "1.5"), ("dpr:0/", "dpr", "above 0"), ("z:1:2/", "zoom", "both sides"),
+    ("dpr:9/", "dpr", "1.5"), ("dpr:0/", "dpr", "above 0"), ("z:1:2/", "zoom", "a width or a height"),
     ("pd:-1/", "padding", "10000"), ("rot:45/", "rotate", "270"), ("q:101/", "quality", "100"),
     ("fq:webp/", "format_quality", "and its quality"), ("f:heic/", "format", "webp"), ("f:best/", "format", "webp"),
     ("fn:/", "filename", "is empty"), ("fn:a%2Fb/", "filename", "without slashes"),
