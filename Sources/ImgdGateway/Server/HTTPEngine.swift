@@ -147,7 +147,10 @@ internal import ImgdSystem
   func beginClosing() {
     isClosing = true
     stopListening()
-    if isLeaving, let daemon = unsafe daemon { unsafe http_accept_waiting(daemon, place.number) }
+    if isLeaving, let daemon = unsafe daemon {
+      unsafe http_accept_waiting(daemon, place.number)
+      runSoon()
+    }
     for connection in connections.values { connection.serverCloses() }
   }
 
