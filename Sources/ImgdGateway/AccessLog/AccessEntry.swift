@@ -41,13 +41,13 @@ package struct AccessEntry: Sendable {
       line.field("time", Timestamp.rfc3339(time / 1_000_000_000))
       line.field("client", notes.client?.share)
       line.field("method", method)
-      line.field("target", Self.safe(shownTarget))
+      line.field("target", Self.safe(Signatures.shortened(in: target)))
       line.field("status", status)
       line.field("bytes", bytes)
       line.name("duration")
       line.value(Double(duration.nanoseconds / 1_000) / 1e6)
       line.field("source", notes.source?.rawValue)
-      line.field("referer", referer.map(Self.safe))
+      line.field("referer", referer.map { Self.safe(Signatures.shortened(in: $0)) })
       line.field("agent", agent.map(Self.safe))
       if let trace = notes.trace {
         line.field("trace", trace.traceID)
@@ -64,33 +64,9 @@ package struct AccessEntry: Sendable {
     let words = HTTPDate.text(time / 1_000_000_000).split(separator: " ")
     let date = "\(words[1])/\(words[2])/\(words[3]):\(words[4]) +0000"
     let version = isHTTP10 ? "HTTP/1.0" : "HTTP/1.1"
-    return "\(notes.client?.share ?? "-") - - [\(date)] \"\(method) \(Self.quoted(shownTarget)) \(version)\" \(status)"
-      + " \(bytes.map(String.init) ?? "-") \"\(Self.quoted(referer))\" \"\(Self.quoted(agent))\"\n"
-  }
-
-  /// The target with no more than the beginning of its signature: the log is not to be a list of targets that whoever
-  /// reads it may use.
-  var shownTarget: String {
-    guard mayBeSigned, let parsed = try? PictureTarget.parse(target), let signature = parsed.signature else {
-      return target
-    }
-    let bytes = Array(target.utf8)
-    let signed = bytes.firstRange(of: Array(parsed.signedText.utf8))
-    // In the query form the signature follows what is signed, in the path form it stands before that.
-    guard let signed, !signed.isEmpty else { return target }
-    let cut = signature.prefix(6) + "..."
-    if signed.lowerBound == 0 {
-      return String(decoding: bytes[..<signed.upperBound], as: UTF8.self) + "&signature=" + cut
-    }
-    return "/" + cut + String(decoding: bytes[signed.lowerBound...], as: UTF8.self)
-  }
-
-  /// Whether it is worth reading the target: in the query form a signature is the last parameter.
-  private var mayBeSigned: Bool {
-    guard target.utf8.starts(with: "/fetch?".utf8) else { return true }
-    let last = target.utf8.lastIndex { $0 == UInt8(ascii: "&") || $0 == UInt8(ascii: "?") } ?? target.startIndex
-    let name = target.utf8[target.utf8.index(after: last)...].prefix { $0 != UInt8(ascii: "=") }
-    return name.elementsEqual("signature".utf8) || name.contains(UInt8(ascii: "%"))
+    return
+      "\(notes.client?.share ?? "-") - - [\(date)] \"\(method) \(Self.quoted(Signatures.shortened(in: target))) \(version)\" \(status)"
+      + " \(bytes.map(String.init) ?? "-") \"\(Self.quoted(referer.map(Signatures.shortened)))\" \"\(Self.quoted(agent))\"\n"
   }
 
   private static func safe(_ text: String) -> String {

@@ -9,7 +9,7 @@ struct PageAdmission {
 
   /// Throws the reason why a request is not carried out.
   func check(_ route: PageRoute, _ exchange: any HTTPExchange) throws(GatewayError) {
-    if !route.isOpen { try checkVisitor(exchange) }
+    if !route.isOpen, !mayMeasure(route, exchange) { try checkVisitor(exchange) }
     guard route.takes(exchange.method) else {
       throw GatewayError(405, "method_not_allowed", "\(route.rawValue) takes \(route.methods) and nothing else")
     }
@@ -20,6 +20,11 @@ struct PageAdmission {
         403, "not_allowed", "another site has sent this request, and \(route.rawValue) is for the page")
     }
     if route == .purge { try checkToken(exchange) }
+  }
+
+  /// Whether it is for the metrics, by who has the token: Prometheus is on another machine, and has no use for the page.
+  private func mayMeasure(_ route: PageRoute, _ exchange: any HTTPExchange) -> Bool {
+    route == .metrics && token?.isIn(exchange.fields("Authorization")) == true
   }
 
   private func checkVisitor(_ exchange: any HTTPExchange) throws(GatewayError) {

@@ -6,8 +6,10 @@ import ImgdWire
 /// The pictures that were stored last, for everyone who has the page open: the daemon is asked at most every two
 /// seconds.
 final class NewestPictures {
-  /// How many pictures are shown, which is also the length of a page of the listing.
+  /// How many pictures are shown.
   static let wanted = 60
+  /// The length of a page of the listing: a picture has some forms, and each is an entry.
+  static let looked = 300
   static let pause = Duration.seconds(2)
   /// Memory lists its entries in no particular order: this many of them are looked at where there is no disk tier.
   private static let mostOfMemory = 500
@@ -16,7 +18,7 @@ final class NewestPictures {
 
   private let link: DaemonLink
   private let loop: EventLoop
-  private var place = NewestPlace(wanted: wanted)
+  private var place = NewestPlace(wanted: looked)
   private var waiting: [Waiting] = []
   /// The last answer, and when it was made.
   private var newest: (entries: [EntryCollection.Entry], moment: Instant)?
@@ -34,7 +36,7 @@ final class NewestPictures {
     }
     waiting.append(then)
     guard waiting.count == 1 else { return }
-    place = NewestPlace(wanted: Self.wanted, from: place.candidate)
+    place = NewestPlace(wanted: Self.looked, from: place.candidate)
     askDisk()
   }
 
@@ -42,20 +44,29 @@ final class NewestPictures {
   func forget() { newest = nil }
 
   private func askDisk() {
-    ask(.disk, limit: Self.wanted, after: place.candidate) { [unowned self] reply in
+    ask(.disk, limit: Self.looked, after: place.candidate) { [unowned self] reply in
       let entries = reply.objects("entries") ?? []
       guard place.isFound(by: entries.count, hasMore: reply.text("cursor") != nil) else { return askDisk() }
       if entries.isEmpty { return askMemory() }
-      finish(.success(entries.reversed().map { (.disk, $0) }))
+      finish(.success(Self.firstPictures(of: entries.reversed()).map { (.disk, $0) }))
     }
   }
 
   private func askMemory() {
     ask(.memory, limit: Self.mostOfMemory, after: nil) { [unowned self] reply in
       let entries = (reply.objects("entries") ?? []).map { ($0.text("stored") ?? "", $0) }
-      let newest = entries.sorted { $0.0 > $1.0 }.prefix(Self.wanted)
-      finish(.success(newest.map { (.memory, $0.1) }))
+      finish(.success(Self.firstPictures(of: entries.sorted { $0.0 > $1.0 }.map(\.1)).map { (.memory, $0) }))
     }
+  }
+
+  /// The entries up to those of the last picture that is shown.
+  private static func firstPictures(of entries: [Reply]) -> [Reply] {
+    var known: Set<[String?]> = []
+    return Array(
+      entries.prefix {
+        known.insert([$0.text("url"), $0.text("identifier")])
+        return known.count <= wanted
+      })
   }
 
   private func ask(_ tier: Tier, limit: Int, after place: Int?, then: @escaping (Reply) -> Void) {

@@ -6,7 +6,7 @@ package struct CrossOrigins: Sendable {
   private static let remembered = 86_400
   /// Fields of requests that change the answer.
   private static let taken =
-    "Accept, If-Match, If-Modified-Since, If-None-Match, If-Range, If-Unmodified-Since, Range"
+    "Accept, If-Match, If-Modified-Since, If-None-Match, If-Range, If-Unmodified-Since, Range, traceparent"
   /// Fields of answers that a script would not see otherwise.
   private static let shown =
     "Accept-Ranges, Age, Cache-Status, Content-Disposition, Content-Range, ETag, Retry-After"

@@ -122,8 +122,8 @@ package final class PictureHandler {
     guard !facts.isDrawing || fetch.request.asksForFacts else { return askForPixels(request, for: fetch, as: place) }
     let headers = headers(of: facts, CacheStatus(of: answer.reply), for: fetch)
     guard !fetch.request.asksForFacts else {
-      let facts = headers.ofFacts
-      return settle(fetch, with: self.reply(to: fetch.exchange, facts) { facts.response(telling: answer.reply) }.0)
+      let (facts, whole) = headers.telling(answer.reply)
+      return settle(fetch, with: self.reply(to: fetch.exchange, facts) { whole }.0)
     }
     let part = { headers.partResponse($0, answer.takeDescriptor()) }
     let (response, bytes) = reply(to: fetch.exchange, headers, part: part) {

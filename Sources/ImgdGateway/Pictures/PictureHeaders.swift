@@ -72,29 +72,32 @@ struct PictureHeaders {
 extension PictureHeaders {
   private static let told = ["format", "width", "height", "bytes", "frames", "thumbhash", "average"]
 
-  /// The same for the facts: what describes the same bytes is alike, though it may lack what could not be made.
-  var ofFacts: PictureHeaders {
-    var headers = self
-    headers.facts.tag = facts.tag.map { "W/" + $0 }
-    return headers
-  }
-
-  func response(telling reply: Reply) -> HTTPResponse {
+  /// The answer to a request for the facts: what describes the same bytes is alike, though it may lack what could not be
+  /// made.
+  func telling(_ reply: Reply) -> (headers: PictureHeaders, whole: HTTPResponse) {
     var writer = JSONWriter()
     writer.object(Self.told.compactMap { name in reply.members.first { $0.name == name } })
     writer.newline()
-    let fields = [("Content-Type", "application/json"), ("X-Content-Type-Options", "nosniff")] + known
-    return HTTPResponse(status: 200, fields: fields, body: .bytes(writer.bytes))
+    var headers = self
+    headers.facts.tag = facts.tag.map { "W/" + $0 }
+    headers.facts.bytes = writer.bytes.count
+    let fields = [("Content-Type", "application/json"), ("X-Content-Type-Options", "nosniff")] + headers.known
+    return (headers, HTTPResponse(status: 200, fields: fields, body: .bytes(writer.bytes)))
   }
 }
 
 extension Disposition {
+  /// The endings of files where they are not the name of the type, the usual one first.
+  private static let endings = [
+    "image/jpeg": ["jpg", "jpeg"], "image/tiff": ["tiff", "tif"], "image/vnd.microsoft.icon": ["ico"],
+  ]
+
   /// The field's value (RFC 6266): a name beyond ASCII once more as those read it who know no other.
   func text(for type: String) -> String {
     let kind = isAttachment ? "attachment" : "inline"
     guard var name = filename else { return kind }
-    let ending = "." + (type == "image/jpeg" ? "jpg" : String(type.dropFirst("image/".count)))
-    if !name.lowercased().hasSuffix(ending) { name += ending }
+    let endings = Self.endings[type] ?? [String(type.dropFirst("image/".count))]
+    if !endings.contains(where: { name.lowercased().hasSuffix("." + $0) }) { name += "." + endings[0] }
     let plain = name.unicodeScalars.map { $0.isASCII && $0 != "\"" && $0 != "%" ? Character($0) : "_" }
     guard name.unicodeScalars.contains(where: { !$0.isASCII || $0 == "\"" || $0 == "%" }) else {
       return "\(kind); filename=\"\(name)\""
@@ -118,7 +121,7 @@ extension Disposition {
 /// All that an HTTP answer says about a picture, as the daemon has reported it.
 struct PictureFacts {
   let type: String
-  let bytes: Int
+  var bytes: Int
   /// An entity tag, with its quotes, strong for the picture itself; nil if the daemon has no checksum.
   var tag: String?
   /// Seconds since 1970.

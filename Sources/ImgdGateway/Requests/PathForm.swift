@@ -3,7 +3,7 @@ internal import ImgdText
 internal import ImgdWire
 
 /// Reads `/signature/option/option/plain/URL`, which is how targets of imgproxy look; in place of `plain/URL` there may
-/// be a URL in base64. The whole of the raw target is read: a question mark after `plain/` belongs to the URL.
+/// be a URL in base64. A question mark after `plain/` belongs to the URL, and one after base64 ends the target.
 struct PathForm {
   private var rest: Substring
   private var signature: String?
@@ -23,7 +23,7 @@ struct PathForm {
 
   private static let plain = "plain"
   /// Words that stand for no signature.
-  private static let none = ["insecure", "unsafe", "_"]
+  static let none = ["insecure", "unsafe", "_"]
   /// The beginnings of URLs in base64: http, and s3.
   private static let encoded = ["aHR0c", "czM6L"]
 
@@ -79,6 +79,8 @@ struct PathForm {
 
   /// The URL in base64url, which may be cut by slashes.
   private mutating func encodedSource(_ text: Substring) throws(GatewayError) -> SourceURL {
+    let text = text.cut(at: UInt8(ascii: "?")).head
+    signedText = signedText[..<text.endIndex]
     let (url, format) = text.cut(at: UInt8(ascii: "."))
     guard !url.isEmpty, let bytes = Base64URL.bytes(url.utf8.filter { $0 != UInt8(ascii: "/") }) else {
       throw Self.wrong(

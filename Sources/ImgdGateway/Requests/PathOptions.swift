@@ -66,13 +66,16 @@ struct PathOptions {
 
   private mutating func readExtension(_ arguments: OptionArguments, from first: Int) throws(GatewayError) {
     form.extends = try arguments.required(first).flagOfOption()
-    guard let gravity = try Gravity(arguments, from: first + 1) else { return }
+    guard form.extends == true, let gravity = try Gravity(arguments, from: first + 1) else { return }
     guard gravity == .middle else { throw arguments.refusal("extends a picture on all sides: its gravity is ce") }
   }
 
   private mutating func readZoom(_ arguments: OptionArguments) throws(GatewayError) {
     let zoom = try arguments.required().factor()
-    (form.zoom, form.zoomDown) = (zoom, try arguments.value(1)?.factor() ?? zoom)
+    if let down = arguments.value(1), try down.factor() != zoom {
+      throw arguments.refusal("has two factors; it takes one for both sides")
+    }
+    form.zoom = zoom
   }
 
   private func readGravity(_ arguments: OptionArguments) throws(GatewayError) -> Gravity {
@@ -254,11 +257,11 @@ extension ParameterValue {
     "fit": PictureForm.Fit.contain, "fill": .cover, "fill-down": .coverDown, "force": .fill, "auto": .coverAlike,
   ]
 
-  fileprivate func flagOfOption() throws(GatewayError) -> Bool { try meaning(Self.flags) }
+  fileprivate func flagOfOption() throws(GatewayError) -> Bool { try meaning(Self.flags, of: text.lowercased()) }
 
-  fileprivate func fit() throws(GatewayError) -> PictureForm.Fit { try meaning(Self.fits) }
+  fileprivate func fit() throws(GatewayError) -> PictureForm.Fit { try meaning(Self.fits, of: text) }
 
-  private func meaning<Value>(_ words: KeyValuePairs<String, Value>) throws(GatewayError) -> Value {
+  private func meaning<Value>(_ words: KeyValuePairs<String, Value>, of text: String) throws(GatewayError) -> Value {
     guard let word = words.first(where: { $0.key == text }) else { throw wrong(alternatives(words.map { $0.key })) }
     return word.value
   }

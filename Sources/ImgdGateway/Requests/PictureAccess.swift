@@ -26,6 +26,9 @@ package struct PictureAccess {
       try check(signature, of: parsed.signedText)
     } else {
       try check(parsed.source.host)
+      if parsed.asksForFacts, onlyPresets {
+        throw presetsAlone("facts are for targets that are signed with a key of KeyFile=")
+      }
     }
     if let expires = parsed.expires, now > expires {
       throw GatewayError(

@@ -23,9 +23,7 @@ package struct WantedForm: Equatable, Sendable {
   var isLenient = false
   var minWidth: Int?
   var minHeight: Int?
-  /// The factor of the width, and that of the height: one is there with the other.
   var zoom: Double?
-  var zoomDown: Double?
   var rotate: Int?
   var cut: PathCrop?
   /// Whether a picture that is contained is extended to its size.
@@ -41,7 +39,7 @@ package struct WantedForm: Equatable, Sendable {
     var form = self
     form.complete(
       \.width, \.height, \.fit, \.crop, \.area, \.background, \.enlarge, \.format, \.quality, \.mostBytes,
-      \.density, \.minWidth, \.minHeight, \.zoom, \.zoomDown, \.rotate, \.cut, \.extends, \.padding, by: earlier)
+      \.density, \.minWidth, \.minHeight, \.zoom, \.rotate, \.cut, \.extends, \.padding, by: earlier)
     form.formatQualities.merge(earlier.formatQualities) { own, _ in own }
     return form
   }
@@ -74,7 +72,7 @@ package struct WantedForm: Equatable, Sendable {
   private func box() throws(GatewayError) -> PictureForm.Box? {
     let fit = fit ?? .contain
     let box = PictureForm.Box(
-      width: try side(width, "width"), height: try side(height, "height", stretched: stretch), fit: fit,
+      width: try side(width, "width"), height: try side(height, "height"), fit: fit,
       crop: [.cover, .coverAlike, .coverDown].contains(fit) ? crop ?? .centre : .centre, enlarge: enlarge ?? false,
       area: area, background: background)
     switch box.problem(crop: nil) {
@@ -97,14 +95,11 @@ package struct WantedForm: Equatable, Sendable {
       form.fit = nil
     } else if extends == true, fit ?? .contain == .contain {
       form.fit = .pad
-    } else if fit == .cover, let density = form.density, density > 1, enlarge != true {
+    } else if fit == .cover, density ?? 1 > 1, enlarge != true {
       // In its full shape, as large as the picture allows.
       form.fit = .coverDown
     }
     let isOpen = form.width == nil && form.height == nil
-    guard !isOpen || stretch == 1 else {
-      throw .badRequest("\"zoom\" has two factors, which need a width or a height", field: "zoom")
-    }
     if isOpen, let factor = form.density, factor < 1 || factor > 1 && enlarge == true {
       extras.scale = Fraction(min(factor, 8))
     }
@@ -123,12 +118,9 @@ package struct WantedForm: Equatable, Sendable {
     length == 0 ? nil : try side(length, name)
   }
 
-  /// How much taller than wide the zoom makes it.
-  private var stretch: Double { zoom.flatMap { across in zoomDown.map { $0 / across } } ?? 1 }
-
-  private func side(_ length: Int?, _ name: String, stretched: Double = 1) throws(GatewayError) -> Int? {
+  private func side(_ length: Int?, _ name: String) throws(GatewayError) -> Int? {
     guard let length, let density else { return length }
-    let product = (Double(length) * density * stretched).rounded(.toNearestOrAwayFromZero)
+    let product = (Double(length) * density).rounded(.toNearestOrAwayFromZero)
     guard product <= Double(WireLimits.side.upperBound) else {
       throw .badRequest(
         "\"\(name)\" times \"dpr\" is \(Int(product)); it takes at most \(WireLimits.side.upperBound)", field: "dpr")

@@ -160,6 +160,9 @@ internal import ImgdSystem
     unsafe http_stop_listening(daemon)
   }
 
+  /// Answers whoever still waits that there will be no picture.
+  func refuseRest() { for connection in connections.values { connection.request?.refuse() } }
+
   /// Ends everything at once. The library must have nothing suspended when it is stopped.
   func stop() {
     guard let daemon = unsafe daemon else { return }

@@ -35,6 +35,8 @@ internal import ImgdSystem
   /// The body of the answer that is being sent, if that comes bit by bit.
   private var stream: HTTPStream?
   private var hasLeft = false
+  /// Whether it was answered at the end of the server's time, and not by who has it.
+  private var isRefused = false
   private(set) var isSuspended = false
   /// How often its connection was suspended.
   private(set) var pause = 0
@@ -50,8 +52,8 @@ internal import ImgdSystem
   func fields(_ name: String) -> [String] { phase == .ended ? [] : unsafe FieldSearch.values(of: name, in: native) }
 
   func answer(_ response: HTTPResponse) {
-    guard [.handedOut, .unanswered, .waiting].contains(phase), !hasLeft else {
-      precondition(hasLeft || phase == .ended, "a request is answered once")
+    guard [.handedOut, .unanswered, .waiting].contains(phase), !hasLeft, !isRefused else {
+      precondition(hasLeft || isRefused || phase == .ended, "a request is answered once")
       response.stream?.finish()
       return
     }
@@ -166,6 +168,17 @@ internal import ImgdSystem
   /// on its own.
   func serverCloses() {
     if phase == .target || phase == .head { connection.endUnasked() } else { stream?.close() }
+  }
+
+  /// Answers a request for which there is no time left.
+  func refuse() {
+    guard phase == .waiting || phase == .unanswered, response == nil, !hasLeft else { return }
+    let giveUp = onLeave
+    answer(
+      ErrorAnswer(GatewayError(503, "shutting_down", "the gateway stops", isRetryable: true)).response(
+        adding: [("Retry-After", "1")]))
+    isRefused = true
+    giveUp?()
   }
 
   func resumeStream() { if isSuspended { resume() } }

@@ -5,6 +5,9 @@ import Synchronization
 
 /// An HTTP server for programs of this machine, on a loop of its owner.
 package final class HTTPServer {
+  /// How long the last answers have to be sent.
+  private static let lastWord = Duration.milliseconds(250)
+
   private let loop: EventLoop
   private let engine: HTTPEngine
   private var closing: Timer?
@@ -39,8 +42,13 @@ package final class HTTPServer {
     guard onClosed == nil, !engine.isClosing else { return }
     onClosed = done
     engine.beginClosing()
-    closing = loop.schedule(after: engine.limits.closingTimeout) { [weak self] in self?.finish() }
+    closing = loop.schedule(after: engine.limits.closingTimeout) { [weak self] in self?.refuseRest() }
     finishIfAlone()
+  }
+
+  private func refuseRest() {
+    engine.refuseRest()
+    closing = loop.schedule(after: Self.lastWord) { [weak self] in self?.finish() }
   }
 
   private func finishIfAlone() { if engine.isClosing, engine.isAlone { finish() } }

@@ -43,6 +43,15 @@ struct PageAccessTests {
     }
   }
 
+  @Test func `the metrics are for who has the token as well`() throws {
+    for (word, status) in [(PageStage.token, 200), (PageStage.token + "x", 404)] {
+      let exchange = StagedExchange(
+        "/metrics", .get, [("Host", "h"), ("Authorization", "Bearer \(word)")], from: .network(.v4(1)))
+      try PageStage().take(exchange)
+      #expect(exchange.status == status)
+    }
+  }
+
   @Test func `a request with two hosts is not, and one without is`() throws {
     let stage = try PageStage()
     let two = StagedExchange("/", .get, [("Host", "localhost"), ("Host", "localhost")])

@@ -17,6 +17,7 @@ struct PictureHandlerTests {
     (Disposition(isAttachment: true), "attachment"),
     (Disposition(filename: "cat"), #"inline; filename="cat.jpg""#),
     (Disposition(filename: "cat.JPG", isAttachment: true), #"attachment; filename="cat.JPG""#),
+    (Disposition(filename: "cat.jpeg"), #"inline; filename="cat.jpeg""#),
     (
       Disposition(filename: #"é"; x%"#),
       #"inline; filename="__; x_.jpg"; filename*=UTF-8''%C3%A9%22%3B%20x%25.jpg"#
