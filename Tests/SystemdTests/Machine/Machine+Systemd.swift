@@ -11,9 +11,13 @@ extension Machine {
     try perform("systemctl show --property \(name) --value \(unit)")
   }
 
-  /// `active`, `inactive`, `failed`, `activating`, `deactivating`, `reloading`.
+  /// `active`, `inactive`, `failed`, `deactivating`, `reloading`. A service that answers may have said that it is ready
+  /// without systemd having read it: to start it once more waits for that.
   func state(of unit: String = "imgd.service") throws -> String {
-    try property("ActiveState", of: unit)
+    let state = try property("ActiveState", of: unit)
+    guard state == "activating" else { return state }
+    try run("systemctl start \(unit)")
+    return try property("ActiveState", of: unit)
   }
 
   /// The number out here of a service's main process.

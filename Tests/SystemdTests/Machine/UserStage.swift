@@ -48,6 +48,14 @@ final class UserStage: Sendable {
     try perform("systemctl --user show --property \(property) --value \(unit)")
   }
 
+  /// As of the machine's service.
+  func state() throws -> String {
+    let state = try property("ActiveState")
+    guard state == "activating" else { return state }
+    try run("systemctl --user start imgd.service")
+    return try property("ActiveState")
+  }
+
   /// The number out here of the main process.
   func process() throws -> pid_t {
     guard let inside = pid_t(try property("MainPID")), inside > 0 else {

@@ -22,9 +22,9 @@ import Testing
   @Test(arguments: users)
   func `the first fetch starts it, and what it has is the user's alone`(name: String) throws {
     let user = try makeStage(name)
-    #expect(try user.property("ActiveState") == "inactive")
+    #expect(try user.state() == "inactive")
     let path = try #require(try user.fetch("/a")["path"]?.string)
-    #expect(try user.property("ActiveState") == "active")
+    #expect(try user.state() == "active")
     #expect(try user.property("WatchdogUSec") == "30s")
     #expect(path.hasPrefix("\(user.home)/.cache/imgd/"), "\(path)")
     let found = try modes(
@@ -73,7 +73,7 @@ import Testing
     #expect(try user.stats("memory", "capacity")?.integer == 80 << 20)
     try user.machine.write("[Memory]\nCapacity=much\n", to: "\(user.home)/.config/imgd/imgd.conf")
     #expect(try user.run("systemctl --user reload imgd.service").status != 0)
-    #expect(try user.property("ActiveState") == "active")
+    #expect(try user.state() == "active")
     #expect(try user.stats("memory", "capacity")?.integer == 80 << 20)
     try user.machine.perform("rm \(user.home)/.config/imgd/imgd.conf")
 
