@@ -160,7 +160,7 @@ internal import ImgdSystem
     unsafe http_stop_listening(daemon)
   }
 
-  /// Answers whoever still waits that there will be no picture.
+  /// Answers those who still wait: there will be no picture.
   func refuseRest() { for connection in connections.values { connection.request?.refuse() } }
 
   /// Ends everything at once. The library must have nothing suspended when it is stopped.

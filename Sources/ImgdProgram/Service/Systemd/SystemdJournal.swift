@@ -60,7 +60,7 @@ package struct SystemdJournal: Sendable {
   }
 }
 
-/// Writes log entries on a thread of its own, `imgd-journal`, since whoever reads them may be busy. It is not the service
+/// Writes log entries on a thread of its own, `imgd-journal`, since their reader may be busy. It is not the service
 /// thread: a journal that reads nothing must not hold up signs of life. Only a limited number of entries wait; the
 /// loss of others is logged when they are read again.
 final class LogWriter {
