@@ -5,10 +5,11 @@ import Testing
 @Suite(.serialized, .slow) struct GatewayCountSoakTests {
   private static let count = 400
 
-  /// A part is not answered from what is held, so the daemon is asked. On a busy machine the gateway waits oftener.
+  /// A part is not answered from what is held, so the daemon is asked. How often the gateway
+  /// waits is left out: on a busy machine that is oftener.
   @Test(
     .enabled(if: SystemCallCount.obstacle == nil, "strace is missing"),
-    arguments: [([], 6), (["Range: bytes=0-9999"], 12)] as [([String], Double)])
+    arguments: [([], 3.5), (["Range: bytes=0-9999"], 7.5)] as [([String], Double)])
   func `system calls of an answer`(fields: [String], limit: Double) throws {
     let stage = try GatewayStage(["Allow=127.0.0.1", "Workers=1"])
     stage.origin.plan(
@@ -23,7 +24,7 @@ import Testing
     try ask(10)
     let calls = try SystemCallCount(of: stage.gateway.pid)
     try ask(Self.count)
-    let own = try #require(calls.end()["imgd-http"])
+    let own = try #require(calls.end()["imgd-http"]).filter { !$0.key.hasPrefix("epoll_") || $0.key == "epoll_ctl" }
     #expect(own["setsockopt"] == nil, "options of TCP on a Unix socket")
     let each = Double(own.values.reduce(0, +)) / Double(Self.count)
     #expect(each <= limit, "\(each): \(own)")
