@@ -64,7 +64,7 @@ final class NewestPictures {
     var known: Set<[String?]> = []
     return Array(
       entries.prefix {
-        known.insert([$0.text("url"), $0.text("identifier")])
+        known.insert(EntryFields.picture(of: $0))
         return known.count <= wanted
       })
   }
@@ -199,7 +199,7 @@ final class EntryCollection {
   private func keepEntries(of reply: Reply, in tier: Tier) {
     if let cursor = reply.text("cursor") { rest[rest.count - 1].page.cursor = cursor } else { rest.removeLast() }
     for entry in reply.objects("entries") ?? [] where entries.count < Self.most {
-      let isNew = !isEachOnce || known.insert([entry.text("url"), entry.text("identifier")]).inserted
+      let isNew = !isEachOnce || known.insert(EntryFields.picture(of: entry)).inserted
       if isNew { entries.append((tier, entry)) }
     }
     askForNextPage()
@@ -260,6 +260,9 @@ enum PagePicture {
 enum EntryFields {
   private static let texts: [StaticString] = ["url", "identifier", "format", "type", "stored"]
   private static let numbers: [StaticString] = ["width", "height", "frames", "bytes", "age", "fresh_for"]
+
+  /// What the entries of a picture and of its forms have in common.
+  static func picture(of entry: Reply) -> [String?] { [entry.text("url"), entry.text("identifier")] }
 
   /// An element of `entries`, or the answer to `query`.
   static func write(_ entry: Reply, in tier: String?, to line: inout JSONWriter) {

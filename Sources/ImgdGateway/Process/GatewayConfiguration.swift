@@ -224,33 +224,16 @@ extension GatewayConfiguration.Place {
 extension ValueFormat where Value == [String] {
   /// Names of hosts and addresses, separated by blanks or commas, in lower case; or `*`.
   static var hosts: Self {
-    Self { text throws(WrongValue) in
-      let hosts = items(of: text).map { $0.lowercased() }
-      for host in hosts where !HostList.takes(host) {
-        throw WrongValue(
-          "contains '\(shown(host))', which is not a host: write names such as example.org, which "
-            + "stands for its subdomains as well, addresses, or *")
-      }
-      return hosts
-    } text: {
-      $0.joined(separator: " ")
+    words(inLowerCase: true) { host in
+      HostList.takes(host)
+        ? nil
+        : "which is not a host: write names such as example.org, which stands for its subdomains as well, addresses, or *"
     }
   }
-}
 
-extension ValueFormat where Value == [String] {
   /// Origins of the web, separated by blanks or commas; or `*`.
   static var origins: Self {
-    Self { text throws(WrongValue) in
-      let origins = items(of: text)
-      for origin in origins {
-        guard let advice = CrossOrigins.advice(on: origin) else { continue }
-        throw WrongValue("contains '\(shown(origin))', which is not an origin: \(advice)")
-      }
-      return origins
-    } text: {
-      $0.joined(separator: " ")
-    }
+    words { origin in CrossOrigins.advice(on: origin).map { "which is not an origin: \($0)" } }
   }
 }
 

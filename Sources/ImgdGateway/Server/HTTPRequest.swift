@@ -100,7 +100,6 @@ internal import ImgdSystem
     guard !connection.engine.isClosing || connection.engine.isLeaving else { return false }
     connection.headHasCome()
     phase = .handedOut
-    began = connection.engine.loop.now
     connection.engine.tally.requests.add()
     connection.engine.onRequest(self)
     if response != nil { return send() }

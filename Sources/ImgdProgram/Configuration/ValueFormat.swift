@@ -163,6 +163,23 @@ extension ValueFormat where Value == String {
   }
 }
 
+extension ValueFormat where Value == [String] {
+  /// Words, separated by blanks or commas; `complaint` says what is wrong with one, if anything is.
+  package static func words(
+    inLowerCase: Bool = false, _ complaint: @escaping @Sendable (String) -> String?
+  ) -> Self {
+    Self { text throws(WrongValue) in
+      let words = items(of: inLowerCase ? text.lowercased() : text)
+      for word in words {
+        if let complaint = complaint(word) { throw WrongValue("contains '\(shown(word))', \(complaint)") }
+      }
+      return words
+    } text: {
+      $0.joined(separator: " ")
+    }
+  }
+}
+
 /// The words of a list that is separated by blanks or commas.
 package func items(of text: String) -> [String] { text.split { $0 == " " || $0 == "\t" || $0 == "," }.map(String.init) }
 

@@ -5,8 +5,8 @@ internal import ImgdWire
 /// A program's log for administrators; it stays empty in normal operation, however busy. Levels say who must act: on
 /// an error the operator, on a warning the operator if it persists, on a notice nobody (the state has changed). Debug
 /// entries, one for each request, are written on demand (`--verbose`). In the journal an entry has fields of its own,
-/// so that it is found by its subject; on standard error it is a line, and on standard output a line of JSON. URLs appear without query and fragment: a
-/// signed URL is a secret. Only the control loop's thread logs; tests have a loop on each of their threads.
+/// so that it is found by its subject; on standard error it is a line, and on standard output a line of JSON. URLs appear
+/// without query and fragment: a signed URL is a secret. Only the control loop's thread logs; tests have a loop on each of their threads.
 package enum Log {
   /// The subject of an entry, in its field IMGD_EVENT.
   package enum Subject: String {

@@ -65,6 +65,20 @@ extension JSONWriter {
   }
 }
 
+extension ReplyPlace {
+  /// The number after which a page of a list begins, `beginning` without a cursor. Nil for a cursor that no answer can
+  /// have had, which is refused.
+  func start(
+    of page: PageRequest, for command: Request.Command, id: RequestID, from beginning: UInt64 = 0,
+    upTo last: UInt64 = .max
+  ) -> UInt64? {
+    guard let text = page.cursor else { return beginning }
+    if let cursor = UInt64(text), cursor <= last { return cursor }
+    refuse(id: id, receipt: nil, .badCursor(text, of: command))
+    return nil
+  }
+}
+
 /// An answer with a list, made in steps and written when it is whole: other lines must not come between.
 ///
 /// It ends with a cursor where it would be longer than what a client may leave unread.
@@ -263,7 +277,7 @@ extension WireError {
       details: ["mistakes": .array(problems.lines.map { .string($0) })])
   }
 
-  static func badCursor(_ cursor: String, of command: Request.Command) -> WireError {
+  fileprivate static func badCursor(_ cursor: String, of command: Request.Command) -> WireError {
     WireError(
       .badRequest,
       "\"cursor\" was \"\(Excerpt.of(cursor))\"; "

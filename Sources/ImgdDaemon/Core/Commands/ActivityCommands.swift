@@ -20,13 +20,10 @@ final class ActivityCommands {
 
   /// The open connections in the order in which they came, and behind the last of them the users.
   func clients(_ page: PageRequest, id: RequestID, for client: ReplyPlace) {
-    let cursor = page.cursor.flatMap { UInt64($0) }
-    if let text = page.cursor, cursor == nil {
-      return client.refuse(id: id, receipt: nil, .badCursor(text, of: .clients))
-    }
+    guard let start = client.start(of: page, for: .clients, id: id) else { return }
     let answer = ListAnswer("clients", of: page, id: id, to: client)
     let viewer = access.viewer(client.peer)
-    var rest = clients.numbers(after: cursor ?? 0)[...]
+    var rest = clients.numbers(after: start)[...]
     client.walk { [self] in
       for number in rest.prefix(min(answer.room, Self.mostAtOnce)) {
         rest.removeFirst()
@@ -63,14 +60,11 @@ final class ActivityCommands {
 
   /// The latest failures, the newest first.
   func failures(_ page: PageRequest, id: RequestID, for client: ReplyPlace) {
-    let cursor = page.cursor.flatMap { UInt64($0) }
-    if let text = page.cursor, cursor == nil {
-      return client.refuse(id: id, receipt: nil, .badCursor(text, of: .failures))
-    }
+    guard let start = client.start(of: page, for: .failures, id: id, from: .max) else { return }
     client.walk { [self] in
       let answer = ListAnswer("failures", of: page, id: id, to: client)
       var last: UInt64?
-      for failure in failed.before(cursor ?? .max) where access.sees(workOf: failure.uid, by: client.peer) {
+      for failure in failed.before(start) where access.sees(workOf: failure.uid, by: client.peer) {
         guard answer.room > 0 else {
           answer.finish(cursor: last.map(String.init))
           return false

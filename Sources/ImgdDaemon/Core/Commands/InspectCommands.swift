@@ -33,10 +33,8 @@ final class InspectCommands {
 
   /// The fetches under way, the oldest first.
   func list(_ page: PageRequest, id: RequestID, for client: ReplyPlace) {
-    let cursor = page.cursor.flatMap { UInt64($0) }
-    if let text = page.cursor, cursor == nil { return client.refuse(id: id, receipt: nil, .badCursor(text, of: .list)) }
+    guard var position = client.start(of: page, for: .list, id: id) else { return }
     let answer = ListAnswer("jobs", of: page, id: id, to: client)
-    var position = cursor ?? 0
     let seesAll = access.seesEverything(client.peer)
     client.walk { [self] in
       let part = jobs.part(after: position, most: min(answer.room, Self.mostAtOnce))
@@ -164,17 +162,14 @@ final class InspectCommands {
   }
 
   func entries(_ entries: EntriesRequest, id: RequestID, for client: ReplyPlace) {
-    let cursor = entries.page.cursor.flatMap { UInt64($0) }
-    if let text = entries.page.cursor, cursor == nil {
-      return client.refuse(id: id, receipt: nil, .badCursor(text, of: .entries))
-    }
+    guard let start = client.start(of: entries.page, for: .entries, id: id) else { return }
     do throws(URLProblem) {
       let url = try entries.url.map { (text) throws(URLProblem) in origins.key(of: try CanonicalURL.parse(text)) }
       let wanted = Wanted(url: url, prefix: entries.prefix, part: entries.part.map { URLPart($0) })
       let answer = ListAnswer("entries", of: entries.page, id: id, to: client)
       switch entries.tier {
-      case .memory: memoryEntries(wanted, after: cursor, into: answer, for: client)
-      case .disk: diskEntries(wanted, after: cursor, into: answer, id: id, for: client)
+      case .memory: memoryEntries(wanted, after: start, into: answer, for: client)
+      case .disk: diskEntries(wanted, after: start, into: answer, id: id, for: client)
       }
     } catch { client.refuse(id: id, receipt: nil, .of(error)) }
   }
@@ -212,9 +207,9 @@ final class InspectCommands {
   }
 
   private func memoryEntries(
-    _ wanted: Wanted, after cursor: UInt64?, into answer: ListAnswer, for client: ReplyPlace
+    _ wanted: Wanted, after start: UInt64, into answer: ListAnswer, for client: ReplyPlace
   ) {
-    var position = cursor
+    var position: UInt64? = start
     let viewer = access.viewer(client.peer)
     client.walk { [self] in
       let page = pictures.memory.page(
@@ -236,12 +231,12 @@ final class InspectCommands {
 
   /// Once a client has a few pages in the making, its next request waits, so that these do not become thousands.
   private func diskEntries(
-    _ wanted: Wanted, after cursor: UInt64?, into answer: ListAnswer, id: RequestID, for client: ReplyPlace
+    _ wanted: Wanted, after start: UInt64, into answer: ListAnswer, id: RequestID, for client: ReplyPlace
   ) {
     let ticket = client.standBy(id: id)
     let isLast = client.standingCount > Self.mostPages
     if isLast { client.hold() }
-    read(wanted, after: cursor, for: client, into: answer) { next in
+    read(wanted, after: start, for: client, into: answer) { next in
       client.resume(ticket) { answer.finish(cursor: next.map(String.init)) }
       if isLast { client.release() }
     }

@@ -20,12 +20,9 @@ final class OriginsCommand {
   }
 
   func origins(_ page: PageRequest, id: RequestID, for client: ReplyPlace) {
-    let cursor = page.cursor.flatMap { UInt16($0) }
-    if let text = page.cursor, cursor == nil {
-      return client.refuse(id: id, receipt: nil, .badCursor(text, of: .origins))
-    }
+    guard let start = client.start(of: page, for: .origins, id: id, upTo: UInt64(UInt16.max)) else { return }
     let answer = ListAnswer("origins", of: page, id: id, to: client)
-    var number = Int(cursor ?? 0)
+    var number = Int(start)
     client.walk { [self] in
       let part = ledger.rows(after: number, most: min(answer.room, Self.mostAtOnce))
       for row in part.members { answer.add { describe(row, in: &$0) } }

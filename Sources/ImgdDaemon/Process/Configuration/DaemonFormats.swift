@@ -72,15 +72,9 @@ extension ValueFormat where Value == AutomaticCount {
 extension ValueFormat where Value == [String] {
   /// Names of header fields, separated by blanks or commas; they are kept in lower case.
   static var fieldNames: Self {
-    Self { text throws(WrongValue) in
-      let names = items(of: text).map { $0.lowercased() }
+    words(inLowerCase: true) { name in
       let marks = "!#$%&'*+-.^_`|~".utf8
-      for name in names where !name.utf8.allSatisfy({ isLetterOrDigit($0) || marks.contains($0) }) {
-        throw WrongValue("contains '\(shown(name))', which is not a header name")
-      }
-      return names
-    } text: {
-      $0.joined(separator: " ")
+      return name.utf8.allSatisfy { isLetterOrDigit($0) || marks.contains($0) } ? nil : "which is not a header name"
     }
   }
 
