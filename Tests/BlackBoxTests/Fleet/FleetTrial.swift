@@ -22,9 +22,13 @@ final class FleetTrial {
   private struct Picture {
     let path: String
     let url: String
-    let fields: String
+    let tags: String
     /// What all hosts must keep to at the end.
     var floor = Floor()
+
+    func fields(_ isForm: Bool = false) -> String {
+      (isForm ? VersionedPictures.form : VersionedPictures.inside) + tags
+    }
   }
 
   /// The oldest versions that may be shown.
@@ -58,8 +62,7 @@ final class FleetTrial {
     for number in 0..<Self.urls {
       let path = "/picture-\(number)"
       let url = stage.pictures.add(path, host: Self.names[number % 2])
-      let fields = VersionedPictures.inside + (number % 3 == 0 ? #","tags":["third"]"# : "")
-      pictures.append(Picture(path: path, url: url, fields: fields))
+      pictures.append(Picture(path: path, url: url, tags: number % 3 == 0 ? #","tags":["third"]"# : ""))
     }
   }
 
@@ -79,13 +82,13 @@ final class FleetTrial {
 
   private func round() throws {
     let fetches = usable.shuffled(using: &noise).prefix(4).map { host in
-      (host: host, picture: Int.random(in: 0..<Self.urls, using: &noise))
+      (host: host, picture: Int.random(in: 0..<Self.urls, using: &noise), isForm: chance(40))
     }
     let before = fetches.map { own[$0.host][$0.picture] }
-    for (host, picture) in fetches {
+    for (host, picture, isForm) in fetches {
       let mode = chance(10) ? #","cache":"reload""# : ""
       try stage.hosts[host].client.send(
-        FleetHost.request(pictures[picture].url, pictures[picture].fields + mode))
+        FleetHost.request(pictures[picture].url, pictures[picture].fields(isForm) + mode))
     }
     // A host that fetches is asked in turn, so that the purge meets what is under way elsewhere.
     if let host = usable.filter({ host in !fetches.contains { $0.host == host } })
@@ -95,7 +98,7 @@ final class FleetTrial {
     }
     for (fetch, floor) in zip(fetches, before) {
       let answer = try stage.hosts[fetch.host].client.receive()
-      try expect(answer, fetch.picture, floor.fresh, "host \(fetch.host)")
+      try expect(answer, fetch.picture, floor.fresh, "host \(fetch.host)", isForm: fetch.isForm)
     }
   }
 
@@ -126,13 +129,16 @@ final class FleetTrial {
   }
 
   private func expect(
-    _ answer: JSONValue, _ picture: Int, _ floor: Int, _ who: String
+    _ answer: JSONValue, _ picture: Int, _ floor: Int, _ who: String, isForm: Bool = false
   ) throws {
     let path = pictures[picture].path
-    let version = try stage.pictures.version(of: path, in: answer)
+    let version =
+      try isForm
+      ? stage.pictures.version(ofFormOf: path, in: answer) : stage.pictures.version(of: path, in: answer)
     #expect(
       version >= floor,
-      "\(who) shows version \(version) of \(path) from \(answer.outcome), not \(floor) or later")
+      "\(who) shows \(isForm ? "a form of " : "")version \(version) of \(path) from \(answer.outcome), not \(floor) or later"
+    )
   }
 
   // MARK: Trouble
@@ -182,13 +188,15 @@ final class FleetTrial {
     for (host, floors) in zip(stage.hosts.indices, own) {
       for (number, picture) in pictures.enumerated() {
         let stored = try stage.hosts[host].fetch(
-          picture.url, picture.fields + #","cache":"only-if-cached""#)
+          picture.url, picture.fields() + #","cache":"only-if-cached""#)
         if stored.outcome != "not_cached" {
           let floor = max(picture.floor.any, floors[number].any)
           try expect(stored, number, floor, "host \(host), only-if-cached,")
         }
-        let answer = try stage.hosts[host].fetch(picture.url, picture.fields)
-        try expect(answer, number, picture.floor.fresh, "host \(host)")
+        for isForm in [false, true] {
+          let answer = try stage.hosts[host].fetch(picture.url, picture.fields(isForm))
+          try expect(answer, number, picture.floor.fresh, "host \(host)", isForm: isForm)
+        }
       }
     }
     for host in stage.hosts { #expect(try host.purges("gaps") == 0) }

@@ -39,27 +39,41 @@ final class VersionedPictures {
 
   /// The version that an answer brings, whose picture must be whole.
   func version(of path: String, in answer: JSONValue) throws -> Int {
+    let bytes = try content(of: answer, path)
+    let version = (bytes.count > 20 ? Int(bytes[18]) << 8 + Int(bytes[19]) : 0) - Self.bareWidth
+    guard version > 0, Self.bytes(path, version, padding: sizes[path] ?? 0) == bytes else {
+      throw TestFailure("\(path) is not whole: \(bytes.count) bytes, version \(version)")
+    }
+    return version
+  }
+
+  /// The version of which an answer to `form` was made: forms are as wide as their picture.
+  func version(ofFormOf path: String, in answer: JSONValue) throws -> Int {
+    let bytes = try content(of: answer, path)
+    guard answer["format"]?.string == "webp", bytes.starts(with: "RIFF".utf8), let width = answer["width"]?.integer
+    else { throw TestFailure("no form of \(path): \(answer.text)") }
+    return Int(width) - Self.bareWidth
+  }
+
+  private func content(of answer: JSONValue, _ path: String) throws -> [UInt8] {
     guard answer["ok"] == .bool(true) else { throw TestFailure("\(path): \(answer.text)") }
     guard let data = answer["data"]?.string, let bytes = Base64.decode(data) else {
       throw TestFailure("ask for \(path) with \(Self.inside): \(answer.text)")
     }
-    let words = bytes.dropFirst(Self.frame.count + 8).split(separator: UInt8(ascii: " "))
-      .map { String(decoding: $0, as: UTF8.self) }
-    guard words.count > 1, let version = Int(words[1]),
-      Self.bytes(path, version, padding: sizes[path] ?? 0) == bytes
-    else { throw TestFailure("\(path) is not whole: \(bytes.count) bytes, \(words.prefix(2))") }
-    return version
+    return bytes
   }
 
   /// What a fetch must say for its version to be read.
   static let inside = #""deliver":"inline""#
+  /// The same for a form.
+  static let form = inside + #","format":"webp""#
 
+  /// A picture of the width that its version gives it.
   private static func bytes(_ path: String, _ version: Int, padding: Int) -> [UInt8] {
+    let picture = TestPicture.png(width: bareWidth + version, height: 8)
     let words = Array("\(path) \(version) ".utf8) + [UInt8](repeating: 0x2e, count: padding)
-    return frame + TestPicture.pngChunk("paDd", words) + end
+    return picture.dropLast(12) + TestPicture.pngChunk("paDd", words) + picture.suffix(12)
   }
 
-  private static let whole = TestPicture.png(bytes: 600)
-  private static let frame = Array(whole.dropLast(12))
-  private static let end = Array(whole.suffix(12))
+  private static let bareWidth = 16
 }
