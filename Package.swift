@@ -57,7 +57,8 @@ let package = Package(
       name: "CRsvg", pkgConfig: "cairo", providers: [.apt(["librsvg2-dev"])]),
     .systemLibrary(
       name: "CSeccomp", pkgConfig: "libseccomp", providers: [.apt(["libseccomp-dev"])]),
-    .target(name: "CHiredis", linkerSettings: [.linkedLibrary("hiredis")]),
+    .systemLibrary(
+      name: "CTLS", pkgConfig: "libssl", providers: [.apt(["libssl-dev"])]),
     .target(name: "CMicrohttpd", linkerSettings: [.linkedLibrary("microhttpd")]),
     .target(name: "CChafa"),
     .target(name: "CJPEG", linkerSettings: [.linkedLibrary("jpeg")]),
@@ -91,7 +92,7 @@ let package = Package(
     // The server that the caches of many machines share.
     .target(
       name: "ImgdFleet",
-      dependencies: ["CHiredis", "ImgdCache", "ImgdSystem"],
+      dependencies: ["CLinux", "CTLS", "ImgdCache", "ImgdSystem"],
       swiftSettings: strict),
 
     // The language between the daemon and its decoders.

@@ -9,7 +9,7 @@
 //   Looks            finds pictures, and waits for those that other hosts fetch,
 //   Claims           holds the right to fetch one,
 //   Stores           brings pictures to the server,
-//   RedisConnection  runs libhiredis on the loop.
+//   RedisConnection  speaks with the server.
 //
 // They are not Sendable, so the compiler keeps them on that thread.
 
@@ -33,7 +33,7 @@ package final class FleetEngine: Sendable {
   {
     let (thread, mailbox) = try LoopThread.start(name: "imgd-fleet") {
       (loop: EventLoop) throws(SystemFailure) -> Mailbox<FleetMessage> in
-      // hiredis writes to connections that may have ended.
+      // The kernel and libssl write to connections that may have ended.
       SignalWatch.block([SIGPIPE])
       let desk = FleetDesk(loop: loop, settings: settings, report: report)
       return try loop.makeMailbox { message in desk.receive(message) }
@@ -115,7 +115,10 @@ final class FleetDesk {
     looks = Looks(server, claims)
     stores = Stores(server, claims)
     purges = PurgeSender(server)
-    server.onLeave = { [unowned self] in looks.failAll() }
+    server.onLeave = { [unowned self] in
+      looks.failAll()
+      stores.leave()
+    }
     server.attempt()
   }
 
@@ -151,6 +154,9 @@ package struct FleetLook: Sendable {
   /// Whether the picture will be fetched from its origin if it is not there: then the look claims it, so that
   /// other hosts wait for it. Otherwise it only reads.
   package let claims: Bool
+
+  /// How long it may take in all, where the first byte is to come within `timeout`, and after each pause the next one.
+  package static func longest(timeout: Duration) -> Duration { max(timeout * 64, .seconds(10)) }
 
   package init(serial: UInt64, digest: KeyDigest, claims: Bool) {
     self.serial = serial

@@ -56,6 +56,8 @@ package struct FleetState: Sendable, Equatable {
 package enum FleetAnswer: Sendable {
   /// There is no picture, and nobody fetches it.
   case nothing
+  /// It is arriving: the answer follows, at the latest after `FleetLook.longest`.
+  case arriving
   /// This host is to fetch it: the others wait.
   case claimed
   /// Another host fetches it; the answer follows when that is over, or after three seconds.

@@ -45,7 +45,7 @@ final class PurgeLog {
     disconnect()
     do throws(FleetTrouble) {
       let connection = try server.connect(access.place, loop, RedisConnection.Limits(reply: Self.mostReplyBytes))
-      connection.onEnd = { [unowned self] reason in fail(FleetTrouble(.down, reason)) }
+      connection.onEnd = { [unowned self] trouble in fail(trouble) }
       self.connection = connection
       if let login = access.login { ask(login) { _ in } }
       lookAround(isFirst: true)

@@ -31,14 +31,14 @@ package struct BodyChecksum: Hashable, Sendable {
 
   private static func sum(_ bytes: Span<UInt8>) -> UInt64 {
     var lanes = Lanes()
-    lanes.addStripes(bytes, most: bytes.count)
-    return sum(bytes, after: lanes)
+    let end = lanes.addStripes(bytes)
+    return sum(bytes.extracting(end..<bytes.count), of: bytes.count, after: lanes)
   }
 
-  /// The sum, after the lanes have gone over all whole stripes.
-  fileprivate static func sum(_ bytes: Span<UInt8>, after lanes: Lanes) -> UInt64 {
-    var offset = lanes.end
-    var sum = (bytes.count >= 32 ? lanes.merged : primes.4) &+ UInt64(bytes.count)
+  /// The sum over `count` bytes, of which `bytes` are the last, after the lanes have gone over all whole stripes.
+  fileprivate static func sum(_ bytes: Span<UInt8>, of count: Int, after lanes: Lanes) -> UInt64 {
+    var offset = 0
+    var sum = (count >= 32 ? lanes.merged : primes.4) &+ UInt64(count)
     while bytes.count - offset >= 8 {
       sum = rotated(sum ^ round(0, word(bytes, offset)), 27) &* primes.0 &+ primes.3
       offset += 8
@@ -60,15 +60,13 @@ package struct BodyChecksum: Hashable, Sendable {
     private var two = primes.1
     private var three: UInt64 = 0
     private var four = 0 &- primes.0
-    /// Where the next stripe begins.
-    private(set) var end = 0
 
-    /// Goes over the next whole stripes, at most `most` bytes.
-    mutating func addStripes(_ bytes: Span<UInt8>, most: Int) {
-      let stripes = min(most, bytes.count - end) / 32
+    /// Goes over the whole stripes of some bytes, and returns where they end.
+    @discardableResult mutating func addStripes(_ bytes: Span<UInt8>) -> Int {
+      let stripes = bytes.count / 32
       // Changed in a copy, which the processor's registers hold, and checked once for all stripes: half the work.
       var lanes = self
-      unsafe bytes.extracting(end..<end + 32 * stripes).withUnsafeBytes { bytes in
+      unsafe bytes.extracting(0..<32 * stripes).withUnsafeBytes { bytes in
         for start in stride(from: 0, to: 32 * stripes, by: 32) {
           lanes.one = unsafe round(lanes.one, bytes.loadUnaligned(fromByteOffset: start, as: UInt64.self))
           lanes.two = unsafe round(lanes.two, bytes.loadUnaligned(fromByteOffset: start &+ 8, as: UInt64.self))
@@ -76,8 +74,8 @@ package struct BodyChecksum: Hashable, Sendable {
           lanes.four = unsafe round(lanes.four, bytes.loadUnaligned(fromByteOffset: start &+ 24, as: UInt64.self))
         }
       }
-      lanes.end += 32 * stripes
       self = lanes
+      return 32 * stripes
     }
 
     var merged: UInt64 {
@@ -110,17 +108,45 @@ package struct BodyChecksum: Hashable, Sendable {
 package struct PartialChecksum {
   private let payload: Payload
   private var lanes = BodyChecksum.Lanes()
+  /// Where the next stripe begins.
+  private var end = 0
 
   package init(of payload: Payload) { self.payload = payload }
 
   /// Goes over some more bytes, at least a stripe of 32, and returns the checksum once it has reached the end.
   package mutating func addBytes(most: Int) -> BodyChecksum? {
     payload.withBytes { bytes in
-      lanes.addStripes(bytes, most: max(most, 32))
-      guard bytes.count - lanes.end < 32 else { return nil }
-      return BodyChecksum(BodyChecksum.sum(bytes, after: lanes))
+      end += lanes.addStripes(bytes.extracting(end..<min(bytes.count, end + max(most, 32))))
+      guard bytes.count - end < 32 else { return nil }
+      return BodyChecksum(BodyChecksum.sum(bytes.extracting(end..<bytes.count), of: bytes.count, after: lanes))
     }
   }
+}
+
+/// A checksum of bytes that come in pieces.
+struct RunningChecksum {
+  private var lanes = BodyChecksum.Lanes()
+  /// The beginning of a stripe.
+  private var rest: [UInt8] = []
+  private var count = 0
+
+  mutating func add(_ bytes: Span<UInt8>) {
+    count += bytes.count
+    var start = 0
+    if !rest.isEmpty {
+      start = min(32 - rest.count, bytes.count)
+      for index in 0..<start { rest.append(bytes[index]) }
+      guard rest.count == 32 else { return }
+      let stripe = rest
+      lanes.addStripes(stripe.span)
+      rest = []
+    }
+    start += lanes.addStripes(bytes.extracting(start..<bytes.count))
+    for index in start..<bytes.count { rest.append(bytes[index]) }
+  }
+
+  /// Of all bytes so far.
+  var value: BodyChecksum { BodyChecksum(BodyChecksum.sum(rest.span, of: count, after: lanes)) }
 }
 
 /// What tells two versions of a picture apart.

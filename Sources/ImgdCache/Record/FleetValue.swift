@@ -39,8 +39,8 @@ package struct FleetValue: Sendable {
   /// The greatest length of a value whose picture has `picture` bytes.
   package static func mostBytes(picture: Int) -> Int { headLength + mostRowBytes + picture }
 
-  /// The bytes of the value; nil when its record is too long, or does not fit the picture.
-  package var bytes: [UInt8]? {
+  /// All bytes of the value before its picture's; nil when its record is too long, or does not fit the picture.
+  package var front: [UInt8]? {
     var record = record.sane
     // Who asked for it here means nothing on another machine.
     record.owner = nil
@@ -49,7 +49,7 @@ package struct FleetValue: Sendable {
     if record.checksum == .unknown { record.checksum = BodyChecksum(of: payload) }
     guard let row = RecordCodec.encode(record), row.count <= Self.mostRowBytes else { return nil }
     var bytes: [UInt8] = []
-    bytes.reserveCapacity(Self.headLength + row.count + payload.count)
+    bytes.reserveCapacity(Self.headLength + row.count)
     bytes += Self.magic.utf8
     bytes += [Self.version, 0, 0, 0]
     let numbers = [
@@ -59,10 +59,6 @@ package struct FleetValue: Sendable {
     for number in numbers { bytes.append(highestFirst: number) }
     bytes.append(highestFirst: Self.seal(bytes.span, row.span))
     bytes += row
-    payload.withBytes { body in
-      // The bytes are copied at once.
-      unsafe body.withUnsafeBufferPointer { unsafe bytes.append(contentsOf: $0) }
-    }
     return bytes
   }
 
@@ -95,38 +91,32 @@ package struct FleetValue: Sendable {
       (rowCount, bodyCount) = (Int(lengths >> 32), Int(lengths & 0xffff_ffff))
       seal = number(bytes, 64)
     }
+
+    /// Whether all of its value is there, with so many bytes.
+    func isOfValue(of count: Int) -> Bool {
+      rowCount <= mostRowBytes && bodyCount > 0 && count == headLength + rowCount + bodyCount
+    }
   }
 
   /// Reads a value that was found under a digest, and verifies all of it.
-  package static func decode(_ bytes: [UInt8], under digest: KeyDigest) -> Result<FleetValue, FleetValueProblem> {
-    guard let head = Head(bytes.span) else { return .failure(.foreign) }
-    guard head.rowCount <= mostRowBytes, head.bodyCount > 0, bytes.count - headLength - head.rowCount == head.bodyCount
-    else { return .failure(.damaged) }
-    let row = bytes[headLength..<headLength + head.rowCount]
-    let whole = bytes.span
-    guard seal(whole.extracting(0..<headLength - 8), whole.extracting(row.indices)) == head.seal,
-      let record = RecordCodec.decode(Array(row)), record.bytes == head.bodyCount
+  package static func decode(_ arrived: ArrivedValue, under digest: KeyDigest) -> Result<FleetValue, FleetValueProblem> {
+    let front = arrived.front
+    guard let head = Head(front.span) else { return .failure(.foreign) }
+    // Without memory for the picture, too.
+    guard head.isOfValue(of: arrived.count), let payload = arrived.payload, payload.count == head.bodyCount else {
+      return .failure(.damaged)
+    }
+    let whole = front.span
+    guard seal(whole.extracting(0..<headLength - 8), whole.extracting(headLength..<whole.count)) == head.seal,
+      let record = RecordCodec.decode(Array(front[headLength...])), record.bytes == head.bodyCount
     else { return .failure(.damaged) }
     let named = KeyDigest(url: record.url, identifier: record.identifier, variant: record.variant)
     guard record.digest == digest, named == digest else { return .failure(.foreign) }
-    guard let payload = body(bytes, from: row.endIndex), BodyChecksum(of: payload) == record.checksum else {
-      return .failure(.damaged)
-    }
+    guard arrived.checksum == record.checksum else { return .failure(.damaged) }
     return .success(
       FleetValue(
         begunAt: head.begunAt, storedAt: head.storedAt, mark: head.mark, stamp: head.stamp, record: record,
         payload: payload))
-  }
-
-  /// Nil when there is no memory for a copy.
-  private static func body(_ bytes: [UInt8], from start: Int) -> Payload? {
-    var writer = PayloadWriter()
-    writer.expect(bytes.count - start)
-    return unsafe bytes.withUnsafeBytes { whole in
-      let body = unsafe UnsafeRawBufferPointer(rebasing: whole[start...])
-      guard unsafe (try? writer.append(body)) != nil else { return nil }
-      return try? writer.finish()
-    }
   }
 }
 

@@ -2,6 +2,10 @@
 //
 // One trip reads what is under a key and claims it if there is nothing. A picture that another host fetches
 // is looked for again and again for three seconds, and at once when its host says that it is there.
+//
+// The first byte of an answer has to come within the timeout, and after each pause the next one. Other looks wait for
+// theirs while a large picture arrives; that they are late then says nothing about the server, which is patient with
+// nobody: a picture that has not arrived after `FleetLook.longest` ends the connection.
 
 internal import ImgdCache
 internal import ImgdSystem
@@ -18,6 +22,8 @@ final class Looks {
   private var looks: [UInt64: PictureLook] = [:]
   /// The serials of the looks that wait, by the picture they wait for.
   private var held: [KeyDigest: Set<UInt64>] = [:]
+  /// When a part of a value arrived last.
+  private var heardAt: Instant?
 
   init(_ server: FleetServer, _ claims: Claims) {
     self.server = server
@@ -67,12 +73,13 @@ final class Looks {
 
   /// Sends the command that reads a picture and the one that claims it in one write.
   private func ask(_ look: PictureLook) {
-    let trip = Trip(look, claims: look.claims && server.isWritable)
+    let trip = Trip(look, claims: look.claims && server.isWritable, at: server.loop.moment)
     look.isAsking = true
-    trip.limit = server.loop.schedule(after: server.settings.timeout) { [unowned self] in late(trip) }
+    limit(trip, to: server.settings.timeout)
     let end = look.old == nil ? mostBytes : FleetValue.headLength - 1
     let reading = RedisCommand("GETRANGE", server.keys.picture(look.digest), "0", String(end))
-    server.send(reading) { [unowned self] reply in
+    let arriving = { [unowned self] in heard(of: trip) }
+    server.send(reading, arriving: arriving) { [unowned self] reply in
       trip.value = reply
       if !trip.claims { arrived(trip) }
     }
@@ -85,10 +92,31 @@ final class Looks {
 
   private var mostBytes: Int { FleetValue.mostBytes(picture: server.settings.maxObject) }
 
+  private func limit(_ trip: Trip, to time: Duration) {
+    trip.limit = server.loop.schedule(after: time) { [unowned self] in
+      let due = trip.heardAt + server.settings.timeout
+      if server.loop.now < due { limit(trip, to: due - server.loop.now) } else { late(trip) }
+    }
+  }
+
+  /// A part of its value has arrived.
+  private func heard(of trip: Trip) {
+    let now = server.loop.moment
+    let longest = FleetLook.longest(timeout: server.settings.timeout)
+    guard now - trip.askedAt < longest else {
+      return server.leave(FleetTrouble(.down, "a picture had not arrived after \(longest)"))
+    }
+    (trip.heardAt, heardAt) = (now, now)
+    guard !trip.isArriving, !trip.isLate, trip.look.isUnderWay, !trip.look.isHeld else { return }
+    trip.isArriving = true
+    server.report(.looked(serial: trip.look.serial, .arriving))
+  }
+
   /// Fails the look, unless it is held: then its next answer may come in time.
   private func late(_ trip: Trip) {
     trip.isLate = true
     if !trip.look.isHeld { answer(trip.look, .failed) }
+    if let heardAt, server.loop.now - heardAt < server.settings.timeout { return }
     server.wasLate()
   }
 
@@ -235,14 +263,20 @@ final class Looks {
 private final class Trip {
   let look: PictureLook
   let claims: Bool
+  let askedAt: Instant
+  /// When a part of its value arrived last; without one, when it was asked.
+  var heardAt: Instant
   var limit: Timer?
   var isLate = false
+  /// Whether it was told that its value arrives.
+  var isArriving = false
   var value = RedisReply.lost
   /// The answer to the claim; nil if none was attempted.
   var taken: RedisReply?
 
-  init(_ look: PictureLook, claims: Bool) {
+  init(_ look: PictureLook, claims: Bool, at now: Instant) {
     self.look = look
+    (askedAt, heardAt) = (now, now)
     self.claims = claims
   }
 
@@ -303,23 +337,24 @@ enum Sight {
   /// Classifies the reply to a `GETRANGE` of one byte more than the longest value.
   init(_ reply: RedisReply, under digest: KeyDigest, mostBytes: Int) {
     switch reply {
-    case .bytes(let bytes): self = Self.sight(of: bytes, digest, mostBytes)
+    case .bytes(let bytes): self = Self.sight(of: ArrivedValue(bytes), digest, mostBytes)
+    case .value(let value): self = Self.sight(of: value, digest, mostBytes)
     case .failure(let text) where text.hasPrefix("WRONGTYPE"): self = .defect(.foreign, front: [])
     case .failure(let text): self = .refused(text)
     default: self = .refused("it has sent no string for a string")
     }
   }
 
-  private static func sight(of bytes: [UInt8], _ digest: KeyDigest, _ mostBytes: Int) -> Sight {
-    guard let first = bytes.first else { return .nothing }
+  private static func sight(of value: ArrivedValue, _ digest: KeyDigest, _ mostBytes: Int) -> Sight {
+    guard let first = value.front.first else { return .nothing }
     if first == PictureClaim.sign { return .claim }
-    let front = Array(bytes.prefix(FleetValue.headLength))
-    guard bytes.count <= mostBytes else {
+    let front = Array(value.front.prefix(FleetValue.headLength))
+    guard value.count <= mostBytes else {
       // A value that was not read to its end may be sound.
-      let isSound = FleetValue.Head(bytes.span).map { $0.bodyCount <= 512 << 20 } ?? false
+      let isSound = FleetValue.Head(front.span).map { $0.bodyCount <= 512 << 20 } ?? false
       return isSound ? .beyondLimit : .defect(.tooLarge, front: front)
     }
-    switch FleetValue.decode(bytes, under: digest) {
+    switch FleetValue.decode(value, under: digest) {
     case .success(let value): return .value(value)
     case .failure(.foreign): return .defect(.foreign, front: front)
     case .failure(.damaged): return .defect(.damaged, front: front)

@@ -1,12 +1,16 @@
 internal import ImgdCache
 internal import ImgdSystem
 
-/// Pictures on their way to the server. They go one after the other, so that no look-up waits behind all of them.
+/// Pictures on their way to the server. They go one after the other, so that no look-up waits behind all of them; one of
+/// many megabytes goes on a connection of its own.
 final class Stores {
   /// The most bytes that a command takes besides the value.
   private static let commandBytes = 4_096
   /// While more than this is on its way, the next picture waits.
   private static let mostUnderWay = 1 << 20
+  /// A larger one would keep looks waiting.
+  private static let mostBesideLooks = 1 << 20
+  private static let noConnection = "the connection has ended"
   /// Waiting pictures are held once, as they were downloaded: as much as is downloaded at once by default.
   private static let mostInLine = 32 << 20
 
@@ -22,6 +26,7 @@ final class Stores {
 
   private let server: FleetServer
   private let claims: Claims
+  private let side: SideConnection
   private var line = Fifo<Order>()
   private var bytesInLine = 0
   private var bytesUnderWay = 0
@@ -29,6 +34,7 @@ final class Stores {
   init(_ server: FleetServer, _ claims: Claims) {
     self.server = server
     self.claims = claims
+    side = SideConnection(to: server)
   }
 
   /// Always ends in exactly one report, even if the connection breaks.
@@ -51,26 +57,47 @@ final class Stores {
 
   private func send(_ order: Order) {
     do throws(Hindrance) {
-      let command = command(order, try value(of: order))
-      bytesUnderWay += order.bytes
-      server.send(command) { [unowned self] reply in
+      let command = command(order, try front(of: order))
+      try send(command, order.bytes) { [unowned self] reply in
         bytesUnderWay -= order.bytes
         hear(reply, to: order)
         sendNext()
       }
+      bytesUnderWay += order.bytes
     } catch { endOrder(order, error.outcome) }
   }
 
+  private func send(_ command: RedisCommand, _ bytes: Int, then: @escaping (RedisReply) -> Void) throws(Hindrance) {
+    guard bytes > Self.mostBesideLooks else { return server.send(command, then: then) }
+    let limits = RedisConnection.Limits(reply: Self.commandBytes, output: 2 * Self.commandBytes + mostBytes)
+    guard let connection = side.use(limits) else { throw Hindrance(outcome: .refused(Self.noConnection)) }
+    connection.send(command) { [unowned self] reply in
+      side.closeSoon()
+      then(reply)
+    }
+  }
+
+  private var mostBytes: Int { FleetValue.mostBytes(picture: server.settings.maxObject) }
+
+  /// Ends what is under way: the server cannot be used.
+  func leave() { side.close() }
+
   /// Gives the claims of waiting pictures back: nobody may wait for a picture that will not come.
-  func stop() { while let order = line.popFirst() { if let claim = order.claim { claims.giveBack(claim) } } }
+  func stop() {
+    while let order = line.popFirst() { if let claim = order.claim { claims.giveBack(claim) } }
+    leave()
+  }
 
   /// Deletes a picture; if that fails, the picture stays until it expires.
   func remove(_ digest: KeyDigest) {
     guard server.isWritable else { return }
-    server.order(FleetScript.remove.command(keys: [server.keys.picture(digest)]))
+    let command = FleetScript.remove.command(keys: [server.keys.picture(digest)])
+    server.order(command)
+    // Behind one that is still on its way there.
+    side.current?.send(command) { _ in }
   }
 
-  private func value(of order: Order) throws(Hindrance) -> [UInt8] {
+  private func front(of order: Order) throws(Hindrance) -> [UInt8] {
     let store = order.store
     guard server.isWritable else {
       throw Hindrance(outcome: .refused(server.state.reason ?? "the server is not connected"))
@@ -82,17 +109,17 @@ final class Stores {
     let value = FleetValue(
       begunAt: asked - store.begunAgo.milliseconds, storedAt: asked - store.age.milliseconds, mark: store.mark,
       stamp: .random(in: .min ... .max), record: store.record, payload: store.payload)
-    guard let bytes = value.bytes else { throw Hindrance(outcome: .tooLarge) }
-    guard server.hasRoom(for: bytes.count + Self.commandBytes) else {
+    guard let front = value.front else { throw Hindrance(outcome: .tooLarge) }
+    guard server.hasRoom(for: front.count + order.bytes + Self.commandBytes) else {
       throw Hindrance(outcome: .refused("too much else waits to be sent to the server"))
     }
-    return bytes
+    return front
   }
 
   /// When the order was given, by the server's clock.
   private func time(of order: Order) -> Int64 { server.clock.time(at: order.since) }
 
-  private func command(_ order: Order, _ value: [UInt8]) -> RedisCommand {
+  private func command(_ order: Order, _ front: [UInt8]) -> RedisCommand {
     let (store, keys) = (order.store, server.keys)
     let digest = store.record.digest
     let lifetime = String(max(store.lifetime.milliseconds, 1))
@@ -105,7 +132,7 @@ final class Stores {
           keys: [keys.picture(digest), keys.wake(digest)],
           [String(max(time(of: order) - store.begunAgo.milliseconds, 0)), lifetime])
       }
-    command.add(value)
+    command.add(front, store.payload)
     return command
   }
 
@@ -116,7 +143,7 @@ final class Stores {
     case .failure(let text):
       endOrder(order, .refused(text))
       server.said(text)
-    default: server.report(.stored(serial: order.store.serial, .refused("the connection has ended")))
+    default: server.report(.stored(serial: order.store.serial, .refused(Self.noConnection)))
     }
   }
 

@@ -5,29 +5,28 @@ internal import ImgdSystem
 /// for any. It only shortens the wait: hosts that wait also look on their own.
 final class WakeUps {
   private static let mostReplyBytes = 64 * 1024
-  /// How long an unused connection stays open, and how long a broken one is not replaced.
-  private static let idle: Duration = .seconds(10)
-  private static let pause: Duration = .seconds(1)
 
   private let server: FleetServer
-  private var connection: (any ServerConnection)?
+  private let side: SideConnection
   private var waiting: [String: (digest: KeyDigest, count: Int)] = [:]
-  private var idleTimer: Timer?
-  private var brokenAt: Instant?
   /// Called for each wake-up; false means that there will be no picture.
   var onWake: (KeyDigest, Bool) -> Void = { _, _ in }
 
-  init(_ server: FleetServer) { self.server = server }
+  init(_ server: FleetServer) {
+    self.server = server
+    side = SideConnection(to: server)
+    side.onOpen = { [unowned self] connection in
+      connection.onMessage = { [unowned self] message in hear(message) }
+      for channel in waiting.keys { connection.sendForMessages(RedisCommand("SUBSCRIBE", channel)) }
+    }
+  }
 
   func add(_ digest: KeyDigest) {
-    idleTimer?.cancel()
     let channel = server.keys.wake(digest)
     waiting[channel, default: (digest, 0)].count += 1
-    if connection == nil {
-      connect()
-    } else if waiting[channel]?.count == 1 {
-      connection?.sendForMessages(RedisCommand("SUBSCRIBE", channel))
-    }
+    let hadConnection = side.isOpen
+    let connection = side.use(RedisConnection.Limits(reply: Self.mostReplyBytes))
+    if hadConnection, waiting[channel]?.count == 1 { connection?.sendForMessages(RedisCommand("SUBSCRIBE", channel)) }
   }
 
   func remove(_ digest: KeyDigest) {
@@ -35,34 +34,11 @@ final class WakeUps {
     guard let count = waiting[channel]?.count else { return }
     guard count == 1 else { return waiting[channel] = (digest, count - 1) }
     waiting[channel] = nil
-    connection?.sendForMessages(RedisCommand("UNSUBSCRIBE", channel))
-    guard waiting.isEmpty else { return }
-    idleTimer = server.loop.schedule(after: Self.idle) { [unowned self] in close() }
+    side.current?.sendForMessages(RedisCommand("UNSUBSCRIBE", channel))
+    if waiting.isEmpty { side.closeSoon() }
   }
 
-  func close() {
-    idleTimer?.cancel()
-    let connection = self.connection.take()
-    connection?.close()
-  }
-
-  private func connect() {
-    guard let access = server.access else { return }
-    if let brokenAt, server.loop.now - brokenAt < Self.pause { return }
-    do throws(FleetTrouble) {
-      let connection = try server.connect(access.place, server.loop, RedisConnection.Limits(reply: Self.mostReplyBytes))
-      connection.onEnd = { [unowned self] _ in broke() }
-      connection.onMessage = { [unowned self] message in hear(message) }
-      self.connection = connection
-      if let login = access.login { connection.send(login) { _ in } }
-      for channel in waiting.keys { connection.sendForMessages(RedisCommand("SUBSCRIBE", channel)) }
-    } catch { broke() }
-  }
-
-  private func broke() {
-    brokenAt = server.loop.now
-    connection = nil
-  }
+  func close() { side.close() }
 
   /// Passes wake-ups on. Confirmations of subscriptions are messages of another kind, refusals are errors.
   private func hear(_ message: RedisReply) {

@@ -87,9 +87,11 @@ final class FleetServer {
 
   // MARK: Commands
 
-  func send(_ command: RedisCommand, then: @escaping (RedisReply) -> Void) {
+  func send(
+    _ command: RedisCommand, arriving: (() -> Void)? = nil, then: @escaping (RedisReply) -> Void
+  ) {
     guard let connection else { return loop.nextTick { then(.lost) } }
-    connection.send(command, then: then)
+    connection.send(command, arriving: arriving, then: then)
   }
 
   /// Sends a command whose answer is of interest only if it is an error.
@@ -137,7 +139,7 @@ final class FleetServer {
     do throws(FleetTrouble) {
       let access = try access.get()
       let connection = try connect(access.place, loop, limits)
-      connection.onEnd = { [unowned self] reason in leave(FleetTrouble(.down, reason)) }
+      connection.onEnd = { [unowned self] trouble in leave(trouble) }
       self.connection = connection
       self.access = access
       check(login: access.login)

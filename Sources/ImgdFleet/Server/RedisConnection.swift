@@ -1,11 +1,7 @@
-// A connection to the server, driven by the engine's loop.
+// A connection to the server, driven by the engine's loop: it matches replies to the commands that asked for them.
 //
-// hiredis connects, reads, writes and tells replies apart; matching them to their commands is done here. Its own
-// asynchronous contexts are not used: they end the process at a reply that nobody has asked for, and the other
-// end of a connection must not be trusted with that.
+// Nothing that the other end sends is trusted: a reply that nobody has asked for, or that is none, ends the connection.
 
-internal import CHiredis
-import Glibc
 internal import ImgdSystem
 
 /// Commands in the order in which they were sent, and their replies in the same order.
@@ -19,77 +15,83 @@ internal import ImgdSystem
     var commands = 1 << 16
   }
 
-  /// Reads of hiredis take 16 KiB each; others are not kept waiting for more than a mebibyte.
-  private static let readsPerTick = 64
-  private static let isPrepared: Bool = {
-    redis_prepare_limit()
-    return true
-  }()
+  /// Others are not kept waiting for more than a mebibyte.
+  private static let mostPerTick = 1 << 20
+  /// Little enough to stay in the processor's cache until it has been copied.
+  private static let readAtOnce = 64 * 1024
+  /// Less than an attempt to use a server may take: then it is said what was waited for.
+  private static let patienceForTLS: Duration = .milliseconds(1_500)
 
-  // Valid until `close`, which lets go of it at once: nothing refers to it afterwards.
-  private var context: UnsafeMutablePointer<redisContext>?
+  private struct Question {
+    let arriving: (() -> Void)?
+    let then: (RedisReply) -> Void
+  }
+
+  private var stream: ServerStream?
   private unowned let loop: EventLoop
   var limits: Limits
   private var watch: Watch?
-  private var waiting = Fifo<(RedisReply) -> Void>()
-  private var isConnected = false
+  private var outbox = CommandOutbox()
+  private var reader = ReplyReader()
+  // Lent to one read at a time.
+  private let room: UnsafeMutableRawBufferPointer
+  private var waiting = Fifo<Question>()
+  private var hasConnected = false
+  /// Whether commands can be written: with TLS, after its handshake.
+  private var isReady = false
+  private var shaking: Timer?
   private var isFlushDue = false
-  var onEnd: (String) -> Void = { _ in }
+  /// What the writing waits for.
+  private var wantedByWrites: Interest = []
+  var onEnd: (FleetTrouble) -> Void = { _ in }
   var onMessage: ((RedisReply) -> Void)?
 
   /// Begins to connect; commands may be sent at once, and are written when the connection is there.
   init(to place: ServerPlace, on loop: EventLoop, limits: Limits) throws(FleetTrouble) {
     self.loop = loop
     self.limits = limits
-    let context =
-      switch place {
-      case .unix(let path): unsafe redisConnectUnixNonBlock(path)
-      case .tcp(let address, let port): unsafe redisConnectNonBlock(address, CInt(clamping: port))
-      }
-    guard let context = unsafe context else { throw FleetTrouble(.down, "out of memory") }
-    unsafe self.context = unsafe context
-    guard unsafe context.pointee.err == 0 else { throw refused(errorText) }
-    guard Self.isPrepared, unsafe redis_limit_arrays(context) == 0 else { throw refused("out of memory") }
-    let number = unsafe context.pointee.fd
-    _ = fcntl(number, F_SETFD, FD_CLOEXEC)
-    if case .tcp = place { SocketOptions.endWithoutAnswers(number) }
+    unsafe room = .allocate(byteCount: Self.readAtOnce, alignment: 16)
+    let stream = try ServerStream(to: place)
     do throws(SystemFailure) {
-      watch = try loop.watch(number, for: [.read, .write]) { [unowned self] readiness in ready(readiness) }
-    } catch { throw refused(error.description) }
+      watch = try loop.watch(stream.number, for: [.read, .write]) { [unowned self] readiness in ready(readiness) }
+    } catch { throw FleetTrouble(.down, error.description) }
+    self.stream = stream
+    guard case .tls = place else { return }
+    shaking = loop.schedule(after: Self.patienceForTLS) { [unowned self] in
+      breakOff(FleetTrouble(.down, "it does not begin with TLS: is the port in Fleet.Server= its tls-port?"))
+    }
   }
 
-  deinit { close() }
-
-  var isOpen: Bool { unsafe context != nil }
-
-  func hasRoom(for bytes: Int) -> Bool {
-    guard let context = unsafe context else { return bytes <= limits.output }
-    return unsafe redis_unsent(context) + bytes <= limits.output
+  deinit {
+    close()
+    unsafe room.deallocate()
   }
+
+  var isOpen: Bool { stream != nil }
+
+  func hasRoom(for bytes: Int) -> Bool { outbox.unsent + bytes <= limits.output }
 
   // MARK: Commands
 
   /// Sends the command at the end of the tick, with all others of the tick.
-  func send(_ command: RedisCommand, then: @escaping (RedisReply) -> Void) {
+  func send(_ command: RedisCommand, arriving: (() -> Void)?, then: @escaping (RedisReply) -> Void) {
     guard append(command) else { return loop.nextTick { then(.lost) } }
-    waiting.append(then)
+    waiting.append(Question(arriving: arriving, then: then))
   }
 
   func sendForMessages(_ command: RedisCommand) { _ = append(command) }
 
   private func append(_ command: RedisCommand) -> Bool {
-    guard let context = unsafe context else { return false }
-    let bytes = command.bytes
-    guard hasRoom(for: bytes.count), waiting.count < limits.commands else { return false }
-    let outcome = unsafe bytes.withUnsafeBytes { bytes in
-      unsafe redisAppendFormattedCommand(context, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), bytes.count)
-    }
-    if outcome == REDIS_OK { flushAtTickEnd() }
-    return outcome == REDIS_OK
+    let front = command.front
+    guard isOpen, hasRoom(for: front.count + (command.payload?.count ?? 0)), waiting.count < limits.commands
+    else { return false }
+    outbox.add(front, command.payload)
+    flushAtTickEnd()
+    return true
   }
 
   private func flushAtTickEnd() {
-    guard isConnected, !isFlushDue else { return }
+    guard isReady, !isFlushDue else { return }
     isFlushDue = true
     loop.atTickEnd { [weak self] in
       guard let self else { return }
@@ -99,69 +101,93 @@ internal import ImgdSystem
   }
 
   private func flush() {
-    guard let context = unsafe context else { return }
-    var isDone: CInt = 0
-    guard unsafe redisBufferWrite(context, &isDone) == REDIS_OK else { return breakOff(errorText) }
-    watch?.interest = isDone == 0 ? [.read, .write] : .read
+    guard let stream, isReady else { return }
+    switch outbox.write(to: stream, most: Self.mostPerTick) {
+    case .bytes, .end: wantedByWrites = outbox.unsent == 0 ? [] : .write
+    case .blocked(let interest): wantedByWrites = interest
+    case .failed(let trouble):
+      // What the other side has said before its end may be the reason.
+      read()
+      return breakOff(trouble)
+    }
+    watch(for: [.read, wantedByWrites])
+  }
+
+  private func watch(for interest: Interest) {
+    if let watch, watch.interest != interest { watch.interest = interest }
   }
 
   // MARK: Replies
 
   private func ready(_ readiness: Readiness) {
-    if !isConnected {
-      let code = SocketOptions.error(of: unsafe context?.pointee.fd ?? -1)
-      guard code == 0 else { return breakOff(unsafe String(cString: strerror(code))) }
-      isConnected = true
+    guard isReady || connect() else { return }
+    if !readiness.intersection(wantedByWrites).isEmpty { flush() }
+    if readiness.contains(.read) || readiness.contains(.hangup) || stream?.hasPending == true { read() }
+  }
+
+  /// Goes on with what comes before the first command; false if that is not over.
+  private func connect() -> Bool {
+    guard let stream else { return false }
+    if !hasConnected {
+      if let trouble = stream.trouble {
+        breakOff(trouble)
+        return false
+      }
+      hasConnected = true
     }
-    if readiness.contains(.write) { flush() }
-    if readiness.contains(.read) || readiness.contains(.hangup) { read() }
+    switch stream.shake() {
+    case .bytes:
+      isReady = true
+      shaking?.cancel()
+      flush()
+      return true
+    case .blocked(let interest): watch(for: interest)
+    case .end: breakOff(FleetTrouble(.down, "it has ended the connection before TLS began: see its log"))
+    case .failed(let trouble): breakOff(trouble)
+    }
+    return false
   }
 
   private func read() {
-    for _ in 0..<Self.readsPerTick {
-      guard let context = unsafe context else { return }
-      let before = unsafe redis_unread(context)
-      let isReadable = unsafe redisBufferRead(context) == REDIS_OK
-      let got = unsafe redis_unread(context) - before
-      // Replies that arrived before the end are delivered: they may say why it ended.
-      deliver()
-      guard isReadable else { return breakOff(errorText) }
-      guard got > 0 else { return }
-      guard pending <= limits.reply else { return breakOff("an answer of more than \(limits.reply) bytes was sent") }
-    }
-  }
-
-  /// The bytes of the incomplete reply that have arrived.
-  private var pending: Int {
-    guard let context = unsafe context else { return 0 }
-    return consumed + (unsafe redis_unread(context))
-  }
-
-  /// How many bytes of the incomplete reply hiredis has parsed.
-  private var consumed = 0
-
-  private func deliver() {
-    while let context = unsafe context {
-      var found: UnsafeMutableRawPointer?
-      let before = unsafe redis_unread(context)
-      guard unsafe redisGetReplyFromReader(context, &found) == REDIS_OK else { return breakOff(errorText) }
-      guard let reply = unsafe found else {
-        consumed += before - (unsafe redis_unread(context))
-        return
+    var left = Self.mostPerTick
+    while left > 0, let stream {
+      switch unsafe stream.read(into: room) {
+      case .bytes(let count):
+        left -= count
+        deliver(count)
+        // The socket is empty, or tells of the rest itself.
+        if count < Self.readAtOnce, !stream.hasPending { return }
+      case .blocked(let interest): return watch(for: [.read, wantedByWrites, interest])
+      case .end: return breakOff(FleetTrouble(.down, "Server closed the connection"))
+      case .failed(let trouble): return breakOff(trouble)
       }
-      consumed = 0
-      let value = unsafe RedisReply(reply.assumingMemoryBound(to: redisReply.self))
-      unsafe freeReplyObject(reply)
-      hear(value)
     }
+    if stream?.hasPending == true { loop.nextTick { [weak self] in self?.read() } }
+  }
+
+  /// Delivers the replies in the first bytes of the room.
+  private func deliver(_ count: Int) {
+    let bytes = unsafe UnsafeRawBufferPointer(rebasing: room[..<count]).bindMemory(to: UInt8.self).span
+    var start = 0
+    do throws(ReplyReader.Problem) {
+      while isOpen,
+        let reply = try reader.next(
+          in: bytes, from: &start, most: limits.reply, asValue: waiting.first?.arriving != nil)
+      {
+        hear(reply)
+      }
+    } catch { return breakOff(FleetTrouble(.down, error.text)) }
+    if isOpen, reader.isWithinReply { waiting.first?.arriving?() }
   }
 
   private func hear(_ reply: RedisReply) {
-    if let then = waiting.popFirst() { return then(reply) }
+    if let question = waiting.popFirst() { return question.then(reply) }
     if let onMessage { return onMessage(reply) }
     // A server that takes no more connections says so and closes them.
-    guard case .failure(let text) = reply else { return breakOff("an answer was sent that nothing had been asked for") }
-    breakOff(text)
+    guard case .failure(let text) = reply else {
+      return breakOff(FleetTrouble(.down, "an answer was sent that nothing had been asked for"))
+    }
+    breakOff(FleetTrouble(.down, text))
   }
 
   // MARK: The end
@@ -169,31 +195,18 @@ internal import ImgdSystem
   func close() {
     watch?.cancel()
     watch = nil
-    guard let context = unsafe context else { return }
-    unsafe self.context = nil
-    unsafe redisFree(context)
-    while let then = waiting.popFirst() { then(.lost) }
+    shaking?.cancel()
+    guard let stream = stream.take() else { return }
+    stream.close()
+    outbox = CommandOutbox()
+    while let question = waiting.popFirst() { question.then(.lost) }
   }
 
-  private func breakOff(_ reason: String) {
+  private func breakOff(_ trouble: FleetTrouble) {
     guard isOpen else { return }
     let onEnd = self.onEnd
     close()
-    onEnd(reason)
-  }
-
-  private var errorText: String {
-    guard let context = unsafe context else { return "the connection has ended" }
-    return unsafe withUnsafePointer(to: &context.pointee.errstr) { text in
-      unsafe text.withMemoryRebound(to: CChar.self, capacity: 128) {
-        unsafe printable(String(cString: $0), longest: 128)
-      }
-    }
-  }
-
-  private func refused(_ reason: String) -> FleetTrouble {
-    close()
-    return FleetTrouble(.down, reason)
+    onEnd(trouble)
   }
 }
 
@@ -202,45 +215,25 @@ protocol ServerConnection: AnyObject {
   var limits: RedisConnection.Limits { get set }
   var isOpen: Bool { get }
   /// Called once, with the reason, unless the end was asked for.
-  var onEnd: (String) -> Void { get set }
+  var onEnd: (FleetTrouble) -> Void { get set }
   /// Receives replies that no command has asked for; without it, such a reply ends the connection.
   var onMessage: ((RedisReply) -> Void)? { get set }
 
   /// Whether a command of this many bytes can be sent without waiting behind too many others.
   func hasRoom(for bytes: Int) -> Bool
-  /// Sends a command; `then` is called once, never before this has returned.
-  func send(_ command: RedisCommand, then: @escaping (RedisReply) -> Void)
+  /// Sends a command; `then` is called once, never before this has returned. With `arriving`, a long string is a value,
+  /// and it is called whenever a part of the answer has come that is not the last one.
+  func send(_ command: RedisCommand, arriving: (() -> Void)?, then: @escaping (RedisReply) -> Void)
   /// Sends a command whose answer arrives as messages.
   func sendForMessages(_ command: RedisCommand)
   /// Ends the connection without a call of `onEnd`; commands under way are lost.
   func close()
 }
 
-typealias Connect = (ServerPlace, EventLoop, RedisConnection.Limits) throws(FleetTrouble) -> any ServerConnection
-
-enum SocketOptions {
-  /// Ends a TCP connection to a machine that is gone.
-  static func endWithoutAnswers(_ socket: CInt) {
-    set(SOL_SOCKET, SO_KEEPALIVE, 1, socket)
-    // After 15 seconds of silence the kernel asks whether the other end is still there, three times, every 5 seconds.
-    set(CInt(IPPROTO_TCP), TCP_KEEPIDLE, 15, socket)
-    set(CInt(IPPROTO_TCP), TCP_KEEPINTVL, 5, socket)
-    set(CInt(IPPROTO_TCP), TCP_KEEPCNT, 3, socket)
-    // Milliseconds for which bytes may stay unacknowledged.
-    set(CInt(IPPROTO_TCP), TCP_USER_TIMEOUT, 5_000, socket)
-  }
-
-  private static func set(_ level: CInt, _ option: CInt, _ value: CInt, _ socket: CInt) {
-    var value = value
-    // The kernel copies a number of four bytes.
-    unsafe _ = setsockopt(socket, level, option, &value, socklen_t(MemoryLayout<CInt>.size))
-  }
-
-  /// How an attempt to connect has ended; 0 for success.
-  static func error(of socket: CInt) -> CInt {
-    var code: CInt = 0
-    var size = socklen_t(MemoryLayout<CInt>.size)
-    guard unsafe getsockopt(socket, SOL_SOCKET, SO_ERROR, &code, &size) == 0 else { return errno }
-    return code
+extension ServerConnection {
+  func send(_ command: RedisCommand, then: @escaping (RedisReply) -> Void) {
+    send(command, arriving: nil, then: then)
   }
 }
+
+typealias Connect = (ServerPlace, EventLoop, RedisConnection.Limits) throws(FleetTrouble) -> any ServerConnection

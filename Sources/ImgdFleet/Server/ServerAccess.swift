@@ -5,6 +5,8 @@ internal import ImgdSystem
 enum ServerPlace: Sendable, Equatable {
   case unix(path: String)
   case tcp(address: String, port: Int)
+  /// `serverName` is the host as the configuration names it.
+  case tls(address: String, port: Int, serverName: String, TLSSettings)
 }
 
 /// Everything needed to connect: found anew for each attempt, since names and passwords change.

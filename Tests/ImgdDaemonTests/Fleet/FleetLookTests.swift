@@ -71,6 +71,27 @@ struct FleetLookTests {
     #expect(scene.words.count == 4)
   }
 
+  @Test func `who is brought a picture waits for all of it`() throws {
+    let scene = try FleetScene()
+    scene.fleet.plan(.arriving)
+    try scene.begin()
+    scene.stage.jump(.seconds(10))
+    #expect(scene.origin() == 0 && scene.counts.timeouts == 0)
+    scene.answer(.found(try FleetScene.picture()))
+    #expect(try scene.stage.client.receive().outcome == "fleet")
+    #expect(scene.counts.hits == 1 && scene.stage.core.fleet.latency.count == 1)
+  }
+
+  @Test func `a picture that never comes to its end is fetched from its origin`() throws {
+    let scene = try FleetScene()
+    scene.stage.origin.plan("/a", FleetScene.fresh())
+    scene.fleet.plan(.arriving)
+    try scene.begin()
+    scene.stage.jump(.milliseconds(10_050))
+    #expect(try scene.stage.client.receive().outcome == "network")
+    #expect(scene.counts.timeouts == 1)
+  }
+
   @Test func `who waits for another host waits longer`() throws {
     let scene = try FleetScene()
     scene.fleet.plan(.held)

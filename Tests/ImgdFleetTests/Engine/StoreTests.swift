@@ -126,6 +126,21 @@ struct StoreTests {
     #expect(try server.command("EXISTS", key(picture.digest)) == .number(0))
   }
 
+  @Test func `a picture of 16 MiB is stored beside looks, and found by another host`() throws {
+    let server = try RedisServer()
+    let hosts = try (0..<2).map { _ in try FleetBench(on: server) { $0.maxObject = 16 << 20 } }
+    let picture = TestedPicture(count: 16 << 20)
+    let stored = hosts[0].beginStore(picture, generation: try server.generation())
+    for number in 0..<50 {
+      guard case .claimed = try hosts[0].look(TestedPicture("http://o/\(number)").digest) else {
+        throw TestFailure("no claim")
+      }
+    }
+    #expect(try hosts[0].end(of: stored) == .kept)
+    guard case .found(let found) = try hosts[1].look(picture.digest) else { throw TestFailure("none") }
+    #expect(found.payload.bytes == picture.payload.bytes && found.record == picture.record)
+  }
+
   @Test func `a picture is deleted without a claim, and the claim of another host is not`() throws {
     let server = try RedisServer()
     let bench = try FleetBench(on: server)

@@ -19,7 +19,7 @@ struct FleetValueTests {
   private func decode(
     _ bytes: [UInt8], under digest: KeyDigest? = nil
   ) -> Result<FleetValue, FleetValueProblem> {
-    FleetValue.decode(bytes, under: digest ?? picture.digest)
+    FleetValue.decode(ArrivedValue(bytes), under: digest ?? picture.digest)
   }
 
   @Test func `a value is read as it was written`() throws {
@@ -85,4 +85,9 @@ struct FleetValueTests {
     let bytes = try #require(value { $0.checksum = .unknown }.bytes)
     #expect(try decode(bytes).get().record.checksum == picture.record.checksum)
   }
+}
+
+extension FleetValue {
+  /// As the server has it.
+  fileprivate var bytes: [UInt8]? { front.map { $0 + payload.bytes } }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import ImgdCache
 import ImgdSystem
 import ImgdTestSupport
 import Testing
@@ -14,6 +15,7 @@ private final class HostileServer {
   private let peer: StreamSocket
   private(set) var replies: [RedisReply] = []
   private(set) var end: String?
+  private(set) var arrivals = 0
 
   init(limits: RedisConnection.Limits = RedisConnection.Limits(reply: 100_000)) throws {
     loop = try EventLoop()
@@ -22,7 +24,7 @@ private final class HostileServer {
     connection = try RedisConnection(to: .unix(path: path), on: loop, limits: limits)
     guard case .client(let peer) = listener.accept() else { throw TestFailure("no client") }
     self.peer = peer
-    connection.onEnd = { [unowned self] reason in end = reason }
+    connection.onEnd = { [unowned self] trouble in end = trouble.reason }
   }
 
   func ask() {
@@ -30,8 +32,17 @@ private final class HostileServer {
     loop.settle()
   }
 
-  func say(_ text: String) {
-    let bytes = Array(text.utf8)
+  /// Asks for a value; `arrivals` counts the parts of it that have come.
+  func askForValue() {
+    connection.send(
+      RedisCommand("GET", "a"), arriving: { [unowned self] in arrivals += 1 },
+      then: { [unowned self] reply in replies.append(reply) })
+    loop.settle()
+  }
+
+  func say(_ text: String) { say(Array(text.utf8)) }
+
+  func say(_ bytes: [UInt8]) {
     var sent = 0
     while sent < bytes.count, connection.isOpen {
       let count = bytes[sent...].withUnsafeBytes {
@@ -93,6 +104,19 @@ struct RedisConnectionTests {
       "*1000\r\n"
         + String(repeating: "$200\r\n" + String(repeating: "a", count: 200) + "\r\n", count: 999))
     #expect(server.end?.contains("more than 100000 bytes") == true)
+  }
+
+  @Test func `a value that comes byte by byte is whole in the end`() throws {
+    let picture = TestedPicture(count: 17_000)
+    let server = try HostileServer()
+    server.askForValue()
+    server.ask()
+    let bytes = try #require(picture.value().bytes)
+    let all = Array("$\(bytes.count)\r\n".utf8) + bytes + Array("\r\n+PONG\r\n".utf8)
+    for byte in all { server.say([byte]) }
+    #expect(server.replies == [.value(ArrivedValue(bytes)), .word("PONG")])
+    // Nothing is told of the last byte, and nothing of an answer that is no value.
+    #expect(server.arrivals == all.count - 1 - "+PONG\r\n".utf8.count)
   }
 
   @Test func `commands that wait have a limit`() throws {

@@ -106,6 +106,38 @@ struct StoreRuleTests {
       })
   }
 
+  /// Looks share a connection with small stores.
+  @Test func `a picture of many megabytes keeps no look waiting`() throws {
+    let settings = FleetSettings(server: .unix(path: "/planned"), maxObject: 16 << 20)
+    let stage = try DeskStage(with: settings)
+    try stage.waitForState(.ok)
+    stage.server.keepSilent("storeUnclaimed")
+    let large = TestedPicture(count: 2 << 20)
+    let serial = stage.beginStore(large, generation: stage.server.generation)
+    #expect(stage.server.commands("storeUnclaimed").count == 1)
+    #expect(stage.answers(to: stage.begin(picture.digest)) == ["claimed"])
+    // What removes the picture has to come behind it.
+    stage.order(.remove(large.digest))
+    #expect(stage.server.commands("remove").count == 2)
+    stage.server.thaw()
+    #expect(try stage.end(of: serial) == .kept)
+    let connections = stage.server.open.count
+    stage.pass(.seconds(11))
+    #expect(stage.server.open.count == connections - 1)
+  }
+
+  @Test func `a large picture under way ends once when the server is left`() throws {
+    let settings = FleetSettings(server: .unix(path: "/planned"), maxObject: 16 << 20)
+    let stage = try DeskStage(with: settings)
+    try stage.waitForState(.ok)
+    stage.server.keepSilent("storeUnclaimed")
+    let serial = stage.beginStore(
+      TestedPicture(count: 2 << 20), generation: stage.server.generation)
+    try stage.server.end(stage.server.pictures)
+    #expect(try stage.end(of: serial) == .refused("the connection has ended"))
+    #expect(stage.server.open.isEmpty)
+  }
+
   /// A picture's age is what the host had said when it gave the order, however long it waits after that.
   @Test func `a picture that waits in line keeps its times`() throws {
     let large = TestedPicture(count: 1_000_000)
@@ -119,7 +151,7 @@ struct StoreRuleTests {
     server.thaw()
     for serial in serials { #expect(try stage.end(of: serial) == .kept) }
     let values = server.commands("storeUnclaimed").compactMap { $0.words.last }
-      .map { FleetValue.decode($0, under: large.digest) }
+      .map { FleetValue.decode(ArrivedValue($0), under: large.digest) }
     let times = try values.map { [try $0.get().begunAt, try $0.get().storedAt] }
     #expect(times.count == 3 && times.allSatisfy { $0 == times[0] })
     #expect(times[0][1] - times[0][0] == 5_000)

@@ -47,7 +47,7 @@ final class DeskStage: FleetHost {
     _ server: FleetSettings.Server, join position: FleetPosition? = nil,
     _ change: (inout FleetSettings) -> Void = { _ in }
   ) throws {
-    // hiredis writes to connections that may have ended.
+    // The kernel writes to connections that may have ended.
     SignalWatch.block([SIGPIPE])
     (clock, loop) = try Self.time()
     plan = nil

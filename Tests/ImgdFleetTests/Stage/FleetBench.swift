@@ -101,10 +101,17 @@ struct TestedPicture {
 
   /// The value that a server has of it.
   func value(stamp: UInt64 = 1) -> RedisReply {
+    front(stamp: stamp).map { .bytes($0 + payload.bytes) } ?? .nothing
+  }
+
+  var front: [UInt8]? { front(stamp: 1) }
+
+  /// What stands before the picture in its value.
+  private func front(stamp: UInt64) -> [UInt8]? {
     let value = FleetValue(
       begunAt: 1, storedAt: 2, mark: FleetPosition(generation: 5, number: 7, nonce: 9),
       stamp: stamp, record: record, payload: payload)
-    return value.bytes.map { .bytes($0) } ?? .nothing
+    return value.front
   }
 }
 

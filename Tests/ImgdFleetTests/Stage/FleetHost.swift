@@ -53,7 +53,10 @@ extension FleetHost {
   }
 
   func answer(_ serial: UInt64) throws -> FleetAnswer {
-    try next("answer to \(serial)") { $0.answer(to: serial) }
+    try next("answer to \(serial)") { event in
+      // It says that there will be one.
+      if case .arriving = event.answer(to: serial) { nil } else { event.answer(to: serial) }
+    }
   }
 
   func look(_ digest: KeyDigest, claims: Bool = true) throws -> FleetAnswer {
@@ -123,6 +126,7 @@ extension FleetAnswer {
     case .nothing: "nothing"
     case .claimed: "claimed"
     case .held: "held"
+    case .arriving: "arriving"
     case .found: "found"
     case .failed: "failed"
     }

@@ -1,3 +1,4 @@
+import ImgdSystem
 import ImgdTestSupport
 
 @testable import ImgdFleet
@@ -40,4 +41,9 @@ struct PlannedCommand {
     case let name: name
     }
   }
+}
+
+extension RedisCommand {
+  /// As the server reads it.
+  var bytes: [UInt8] { front + (payload.map { $0.bytes + Self.lineEnd } ?? []) }
 }

@@ -5,16 +5,22 @@ import ImgdSystem
 /// A connection to a planned server. It answers in the order of the commands: one without an answer keeps those
 /// behind it waiting, too.
 final class PlannedConnection: ServerConnection {
+  private struct Question {
+    let command: PlannedCommand
+    let arriving: (() -> Void)?
+    let then: (RedisReply) -> Void
+  }
+
   let place: ServerPlace
   var limits: RedisConnection.Limits
-  var onEnd: (String) -> Void = { _ in }
+  var onEnd: (FleetTrouble) -> Void = { _ in }
   var onMessage: ((RedisReply) -> Void)?
   private(set) var isOpen = true
   /// The names of all commands that it has brought.
   private(set) var names: [String] = []
   private unowned let server: PlannedServer
   private unowned let loop: EventLoop
-  private var waiting = Fifo<(command: PlannedCommand, then: (RedisReply) -> Void)>()
+  private var waiting = Fifo<Question>()
   private var channels: Set<String> = []
   /// The end of a command that waits in the server.
   private var blocked: Timer?
@@ -31,10 +37,12 @@ final class PlannedConnection: ServerConnection {
 
   func hasRoom(for bytes: Int) -> Bool { bytes <= server.room ?? limits.output }
 
-  func send(_ command: RedisCommand, then: @escaping (RedisReply) -> Void) {
+  func send(
+    _ command: RedisCommand, arriving: (() -> Void)?, then: @escaping (RedisReply) -> Void
+  ) {
     guard isOpen, hasRoom(for: command.bytes.count) else { return loop.nextTick { then(.lost) } }
     let command = note(command)
-    waiting.append((command, then))
+    waiting.append(Question(command: command, arriving: arriving, then: then))
     loop.atTickEnd { [weak self] in self?.goOn() }
   }
 
@@ -77,6 +85,9 @@ final class PlannedConnection: ServerConnection {
     }
   }
 
+  /// Brings a part of the answer to the command that is next.
+  func bringPart() { waiting.first?.arriving?() }
+
   /// Answers the command that is next.
   func answer(_ reply: RedisReply) {
     guard isOpen, let first = waiting.popFirst() else { return }
@@ -100,7 +111,7 @@ final class PlannedConnection: ServerConnection {
     guard isOpen else { return }
     let onEnd = self.onEnd
     close()
-    onEnd(reason)
+    onEnd(FleetTrouble(.down, reason))
   }
 
   func hear(_ text: String, in channel: String) {

@@ -91,6 +91,15 @@ final class PlannedServer {
     }
   }
 
+  /// Brings a part of the answer to the command of a name that is next on its connection.
+  func bringPart(to name: String) throws {
+    guard let connection = open.first(where: { $0.next == name }) else {
+      throw TestFailure("nobody waits for \(name), but for \(open.map { $0.next ?? "nothing" })")
+    }
+    loop.nextTick { connection.bringPart() }
+    loop.settle()
+  }
+
   /// The same, at once.
   func answer(_ reply: RedisReply, to name: String) throws {
     try deliver(reply, to: name)

@@ -7,10 +7,21 @@ enum Fleet {
     guard Child.exists(Redis.program) else { throw .unavailable("redis-server is missing") }
     if let readers = bench.options.readers { return try FleetReaders.run(bench, hosts: readers) }
     try FleetHits.run(bench)
+    try FleetTLS.run(bench)
     try FleetThroughput.run(bench)
     try FleetPurges.run(bench)
     try FleetMisses.run(bench)
     try FleetBeside.run(bench)
+  }
+
+  /// Has every picture brought to the server by a host, which is then ended.
+  static func fill(_ imgd: Imgd, _ urls: [String]) throws(BenchFailure) {
+    // One after the other: what waits to be sent to the server is limited.
+    for (number, url) in urls.enumerated() {
+      try imgd.expect(Imgd.fetch(url, deliver: "none", more: only))
+      try imgd.awaitFleetStores(number + 1)
+    }
+    imgd.child.end()
   }
 
   /// A redis-server as a fleet wants it.

@@ -29,13 +29,7 @@ enum FleetHits {
       let origin = try Nginx(bench, place: .load)
       let urls = try origin.addPictures(pictures, bytes: bytes)
       let redis = try Fleet.server(bench)
-      let first = try Fleet.host(bench, redis)
-      // One after the other: what waits to be sent to the server is limited.
-      for (number, url) in urls.enumerated() {
-        try first.expect(Imgd.fetch(url, deliver: "none", more: Fleet.only))
-        try first.awaitFleetStores(number + 1)
-      }
-      first.child.end()
+      try Fleet.fill(try Fleet.host(bench, redis), urls)
       host = try Fleet.host(bench, redis)
       let alone = try Imgd(bench, settings: Imgd.roomy)
       try alone.fetchAll(urls, more: #","store":"disk""#)

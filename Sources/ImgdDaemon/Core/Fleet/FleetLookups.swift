@@ -123,8 +123,12 @@ final class FleetLookups {
       if case .claimed = answer, !claims.isOpen(serial) { fleet.release(serial: serial, removing: false) }
       return
     }
+    if case .arriving = answer {
+      return limit(lookup, to: FleetLook.longest(timeout: settings.fleet.timeout) + settings.fleet.timeout)
+    }
     if !lookup.isHeld { latency.record((loop.now - lookup.begunAt).nanoseconds) }
     switch answer {
+    case .arriving: break
     case .nothing: miss(lookup, .nothing(nil))
     case .claimed: miss(lookup, .nothing(claims.open(serial)))
     case .held: hold(lookup)

@@ -183,7 +183,7 @@ extension MergeKey {
 
 /// The edge at which work for the fleet's server leaves the core. Reports come back through `Core.receive`.
 ///
-/// A test replaces it: behind it are a thread, libhiredis and a server.
+/// A test replaces it: behind it are a thread and a server.
 protocol Fleet: AnyObject {
   /// Begins to read the log of purges after the last one that was heard; nil where none ever was.
   func join(from position: FleetPosition?)

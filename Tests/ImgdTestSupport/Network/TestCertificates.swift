@@ -1,12 +1,10 @@
-import ImgdTestSupport
-
 /// A private certificate authority, and certificates that it signs.
-struct TestCertificates {
-  let directory: String
+package struct TestCertificates {
+  package let directory: String
 
-  var authority: String { directory + "/authority.pem" }
+  package var authority: String { directory + "/authority.pem" }
 
-  init(in directory: String) throws {
+  package init(in directory: String) throws {
     self.directory = directory
     try openssl(
       "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
@@ -15,7 +13,7 @@ struct TestCertificates {
   }
 
   /// Makes `name.pem` and `name.key` for the host, valid until `days` from now.
-  func sign(_ name: String, for host: String, days: Int = 2) throws {
+  package func sign(_ name: String, for host: String, days: Int = 2) throws {
     try request(name)
     try write("subjectAltName=\(host)\n", to: directory + "/\(name).ext")
     try openssl(
@@ -24,7 +22,7 @@ struct TestCertificates {
   }
 
   /// Makes a self-signed `name.pem` and `name.key`.
-  func signByItself(_ name: String, for host: String) throws {
+  package func signByItself(_ name: String, for host: String) throws {
     try openssl(
       "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
       "-keyout", "\(name).key", "-out", "\(name).pem", "-subj", "/CN=itself", "-addext",
