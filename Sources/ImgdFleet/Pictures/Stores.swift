@@ -67,7 +67,7 @@ final class Stores {
   /// Deletes a picture; if that fails, the picture stays until it expires.
   func remove(_ digest: KeyDigest) {
     guard server.isWritable else { return }
-    server.order(FleetScript.remove.command(keys: [server.keys.picture(digest)]))
+    server.order(FleetScript.remove.command(keys: [server.keys.picture(digest)], [String(server.settings.layout)]))
   }
 
   private func value(of order: Order) throws(Hindrance) -> [UInt8] {
@@ -82,7 +82,7 @@ final class Stores {
     let value = FleetValue(
       begunAt: asked - store.begunAgo.milliseconds, storedAt: asked - store.age.milliseconds, mark: store.mark,
       stamp: .random(in: .min ... .max), record: store.record, payload: store.payload)
-    guard let bytes = value.bytes else { throw Hindrance(outcome: .tooLarge) }
+    guard value.layout <= server.settings.layout, let bytes = value.bytes else { throw Hindrance(outcome: .tooLarge) }
     guard server.hasRoom(for: bytes.count + Self.commandBytes) else {
       throw Hindrance(outcome: .refused("too much else waits to be sent to the server"))
     }
@@ -96,14 +96,16 @@ final class Stores {
     let (store, keys) = (order.store, server.keys)
     let digest = store.record.digest
     let lifetime = String(max(store.lifetime.milliseconds, 1))
+    let layout = String(server.settings.layout)
     var command =
       if let claim = order.claim {
         FleetScript.store.command(
-          keys: [claim.key(in: keys), keys.picture(claim.digest), keys.wake(claim.digest)], [claim.token, lifetime])
+          keys: [claim.key(in: keys), keys.picture(claim.digest), keys.wake(claim.digest)],
+          [claim.token, lifetime, layout])
       } else {
         FleetScript.storeUnclaimed.command(
           keys: [keys.picture(digest), keys.wake(digest)],
-          [String(max(time(of: order) - store.begunAgo.milliseconds, 0)), lifetime])
+          [String(max(time(of: order) - store.begunAgo.milliseconds, 0)), lifetime, layout])
       }
     command.add(value)
     return command
