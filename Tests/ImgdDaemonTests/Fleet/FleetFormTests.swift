@@ -30,12 +30,12 @@ struct FleetFormTests {
   private func words(_ scene: FleetScene) -> [String] { Array(scene.words.dropFirst(2)) }
 
   /// A form as another host has stored it.
-  private func form(_ fields: String = thumbnail, mark: UInt64 = 0) throws -> FleetPicture {
+  private func form(_ fields: String = thumbnail) throws -> FleetPicture {
     let other = try scene()
     #expect(try other.outcome("/a", fields) == "memory")
     let store = try #require(other.fleet.stores.last)
     #expect(store.record.variant != nil)
-    return FleetPicture(store, mark: PlannedFleet.mark(mark))
+    return FleetPicture(store)
   }
 
   private func decodes(_ scene: FleetScene) -> Int { scene.stage.decoding.orders.count }
@@ -257,6 +257,18 @@ struct FleetFormTests {
     scene.stage.decoding.letThrough()
     #expect(try scene.stage.client.receive()["ok"] == true)
     #expect(scene.fleet.stores.last?.mark.number == 0)
+  }
+
+  @Test func `a purge counts as earlier only once it is in force`() throws {
+    let scene = try scene()
+    let purges = scene.stage.core.parts.fleetPurges
+    var filter = PurgeFilter()
+    filter.tag = "other"
+    scene.fleet.tellPurge(1, filter)
+    scene.stage.tick()
+    #expect(purges.history.position?.number == 1 && purges.inForce?.number == 0)
+    scene.stage.settle()
+    #expect(purges.inForce?.number == 1)
   }
 
   @Test func `a host without a decoder is given what others have made`() throws {
