@@ -165,7 +165,7 @@ package struct FleetLook: Sendable {
   }
 }
 
-/// A picture for the fleet's server.
+/// A picture for the fleet's server, or an answer without one.
 package struct FleetStore: Sendable {
   /// The look whose claim it fulfils: it is stored only as long as the claim stands. A picture without a
   /// claim replaces only an older one.
@@ -220,6 +220,8 @@ package struct FleetSettings: Sendable, Equatable {
   package var maxObject: Int
   /// How long a look-up may take.
   package var timeout: Duration
+  /// The newest layout of values that is read and written; an older one stands for a host of an earlier release.
+  var layout = FleetValue.newestLayout
 
   package init(
     server: Server, user: String? = nil, passwordFile: String? = nil, namespace: String = "imgd",

@@ -67,7 +67,7 @@ package enum FleetAnswer: Sendable {
   case failed
 }
 
-/// A picture as the fleet's server has it; its bytes are those that were stored.
+/// A picture as the fleet's server has it, or an answer without one; its bytes are those that were stored.
 package struct FleetPicture: Sendable {
   package let record: StoredRecord
   package let payload: Payload
@@ -77,6 +77,9 @@ package struct FleetPicture: Sendable {
   package let stamp: UInt64
   /// How long ago it was stored when it was read, by the server's clock.
   package let age: Duration
+
+  /// Whether it is an answer without a picture.
+  package var isAnswer: Bool { payload.count == 0 }
 }
 
 /// What became of a store.

@@ -186,6 +186,9 @@ package struct AnswerDirections: Sendable {
   /// Whether all fields that are needed later can be kept.
   let haveRoom: Bool
 
+  /// Whether the origin itself says for how long the answer holds.
+  package var namesLifetime: Bool { control.maxAge != nil || control.sharedMaxAge != nil || dates.expires != nil }
+
   /// `now` is wall time in seconds, about which dates with two digits for the year are read.
   package init(status: Int, _ headers: HeaderList, now: Int64) {
     self.status = status

@@ -7,7 +7,7 @@ package struct ArrivedValue: Sendable, Equatable {
   package let count: Int
   /// Head and row of a value that is whole; the first bytes of anything else.
   package let front: [UInt8]
-  /// The picture of a value that is whole and has one.
+  /// The picture of a value that is whole; an answer has an empty one.
   package let payload: Payload?
   /// Of the picture.
   let checksum: BodyChecksum
@@ -71,7 +71,7 @@ package final class ArrivingValue {
   }
 
   package func finish() -> ArrivedValue {
-    let payload = isWhole && body.count > 0 ? try? body.finish() : nil
+    let payload = isWhole ? body.count > 0 ? try? body.finish() : Payload([]) : nil
     return ArrivedValue(count: count, front: front, payload: payload, checksum: checksum.value)
   }
 }

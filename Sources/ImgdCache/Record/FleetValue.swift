@@ -1,21 +1,25 @@
 package import ImgdSystem
 
-/// A picture in the form in which a fleet's server keeps it.
+/// A picture, or an answer without one, in the form in which a fleet's server keeps it.
 ///
-///     head: "IMGF", version, flags, begun at, stored at, mark, stamp, lengths, checksum of head and row
+///     head: "IMGF", layout, flags, begun at, stored at, mark, stamp, lengths, checksum of head and row
 ///     row:  the record, as `RecordCodec` writes it
 ///     body: the picture's bytes
 ///
 /// Numbers have their highest byte first, so that the server's scripts can read them. Times are
 /// milliseconds by the server's clock. Decoding survives any bytes: bytes that were cut, changed or written
 /// by somebody else give no value.
+///
+/// A picture is written in layout 1; what that cannot say, an answer without a body, in layout 2. A host that knows only
+/// an older layout than a value has leaves it alone.
 package struct FleetValue: Sendable {
   /// The length of the head, which is enough to tell values under one key apart.
   package static let headLength = 72
   /// The row of a usual picture takes only a few hundred bytes.
   package static let mostRowBytes = 64 * 1024
   package static let magic = "IMGF"
-  private static let version: UInt8 = 1
+  /// The newest layout that is known here.
+  package static let newestLayout: UInt8 = 2
 
   /// When its transfer was begun.
   package let begunAt: Int64
@@ -36,6 +40,9 @@ package struct FleetValue: Sendable {
     self.payload = payload
   }
 
+  /// The oldest layout that can say it.
+  package var layout: UInt8 { payload.count == 0 ? 2 : 1 }
+
   /// The greatest length of a value whose picture has `picture` bytes.
   package static func mostBytes(picture: Int) -> Int { headLength + mostRowBytes + picture }
 
@@ -45,13 +52,13 @@ package struct FleetValue: Sendable {
     // Who asked for it here means nothing on another machine.
     record.owner = nil
     record.tags = EntryTags.withoutUsers(record.tags)
-    guard record.bytes == payload.count, payload.count > 0 else { return nil }
+    guard record.bytes == payload.count, payload.count > 0 || record.facts == .none else { return nil }
     if record.checksum == .unknown { record.checksum = BodyChecksum(of: payload) }
     guard let row = RecordCodec.encode(record), row.count <= Self.mostRowBytes else { return nil }
     var bytes: [UInt8] = []
     bytes.reserveCapacity(Self.headLength + row.count)
     bytes += Self.magic.utf8
-    bytes += [Self.version, 0, 0, 0]
+    bytes += [layout, 0, 0, 0]
     let numbers = [
       UInt64(clamping: begunAt), UInt64(clamping: storedAt), mark.generation, mark.number, mark.nonce, stamp,
       UInt64(row.count) << 32 | UInt64(payload.count),
@@ -69,8 +76,15 @@ package struct FleetValue: Sendable {
     return seal.finish()
   }
 
+  /// Whether bytes are the beginning of a value in a newer layout than `layout`.
+  package static func isNewer(_ bytes: Span<UInt8>, than layout: UInt8) -> Bool {
+    guard bytes.count > magic.utf8.count, bytes[magic.utf8.count] > layout else { return false }
+    return magic.utf8.enumerated().allSatisfy { bytes[$0.offset] == $0.element }
+  }
+
   /// The fields in the head of a value.
   package struct Head {
+    fileprivate let layout: UInt8
     package let begunAt: Int64
     package let storedAt: Int64
     package let mark: FleetPosition
@@ -79,10 +93,12 @@ package struct FleetValue: Sendable {
     package let bodyCount: Int
     fileprivate let seal: UInt64
 
-    /// Nil for bytes that do not begin like a value.
+    /// Nil for bytes that do not begin like a value in a layout that is known here.
     package init?(_ bytes: Span<UInt8>) {
-      let front = Array(magic.utf8) + [version, 0, 0, 0]
-      guard bytes.count >= headLength, front.indices.allSatisfy({ bytes[$0] == front[$0] }) else { return nil }
+      guard bytes.count >= headLength, 1...newestLayout ~= bytes[4] else { return nil }
+      layout = bytes[4]
+      let front = Array(magic.utf8) + [layout, 0, 0, 0]
+      guard front.indices.allSatisfy({ bytes[$0] == front[$0] }) else { return nil }
       begunAt = Int64(clamping: number(bytes, 8))
       storedAt = Int64(clamping: number(bytes, 16))
       mark = FleetPosition(generation: number(bytes, 24), number: number(bytes, 32), nonce: number(bytes, 40))
@@ -94,7 +110,7 @@ package struct FleetValue: Sendable {
 
     /// Whether all of its value is there, with so many bytes.
     func isOfValue(of count: Int) -> Bool {
-      rowCount <= mostRowBytes && bodyCount > 0 && count == headLength + rowCount + bodyCount
+      rowCount <= mostRowBytes && (bodyCount == 0) == (layout > 1) && count == headLength + rowCount + bodyCount
     }
   }
 
@@ -108,7 +124,8 @@ package struct FleetValue: Sendable {
     }
     let whole = front.span
     guard seal(whole.extracting(0..<headLength - 8), whole.extracting(headLength..<whole.count)) == head.seal,
-      let record = RecordCodec.decode(Array(front[headLength...])), record.bytes == head.bodyCount
+      let record = RecordCodec.decode(Array(front[headLength...])), record.bytes == head.bodyCount,
+      (record.facts == .none) == (head.bodyCount == 0)
     else { return .failure(.damaged) }
     let named = KeyDigest(url: record.url, identifier: record.identifier, variant: record.variant)
     guard record.digest == digest, named == digest else { return .failure(.foreign) }

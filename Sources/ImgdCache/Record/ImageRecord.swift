@@ -78,7 +78,7 @@ extension CachedImage {
     return image
   }
 
-  /// A picture that another host has stored; nil when its record belongs to another key, does not fit
+  /// A picture, or an answer without one, that another host has stored; nil when its record belongs to another key, does not fit
   /// a request with the headers `sent`, or makes no sense.
   ///
   /// `facts` come from the bytes themselves and not from the record: the other host may have been wrong.
@@ -87,14 +87,16 @@ extension CachedImage {
     vary: (HeaderList) -> VaryOutcome, owner: UInt32? = nil, serial: UInt64, checked: UInt64,
     stored moment: StoredMoment
   ) -> CachedImage? {
-    guard record.isOf(key), record.redirectTarget == nil, payload.count == record.bytes,
+    guard record.isOf(key), record.redirectTarget == nil || facts == .none, payload.count == record.bytes,
       let headers = StoredHeaders(packed: record.headers), let stored = VaryOutcome(record), stored.matches(sent: sent)
     else { return nil }
     let list = headers.list
     let image = make(
       key: key, body: record.body(payload, facts: facts),
       answer: ImageAnswer(
-        StoredResponse(status: record.status, headers: list), freshness: Freshness(record), vary: vary(list)),
+        StoredResponse(status: record.status, headers: list, redirectTarget: record.redirectTarget),
+        freshness: Freshness(record), vary: vary(list),
+        isFromPublicAddress: record.flags.contains(.publicAddress)),
       tags: EntryTags.withoutUsers(record.tags), owner: owner, serial: serial, checked: checked, stored: moment)
     if record.isMarkedStale { image.markStale() }
     return image

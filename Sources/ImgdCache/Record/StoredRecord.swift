@@ -37,7 +37,7 @@ package struct StoredRecord: Sendable, Equatable {
   package var owner: UInt32?
 
   /// Whether the record is of this key, compared in full: a digest alone is no proof.
-  func isOf(_ key: CacheKey) -> Bool {
+  package func isOf(_ key: CacheKey) -> Bool {
     sameBytes(url, key.url.text) && sameBytes(identifier ?? "", key.identifier ?? "")
       && (identifier == nil) == (key.identifier == nil) && variant == key.variant
   }

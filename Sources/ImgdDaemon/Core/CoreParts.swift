@@ -45,11 +45,12 @@ struct CoreParts {
       transfers: transfers, purges: pictures.purges, origins: origins, ledger: ledger, loop: loop, settings: settings)
     fleetPurges = FleetPurges(edge, disk: disk, turns: turns, loop: loop, settings: settings.fleet)
     fleet = FleetTier(
-      edge, history: fleetPurges.history, pictures: pictures, downloader: downloader, turns: turns, loop: loop,
+      edge, purges: fleetPurges, pictures: pictures, downloader: downloader, turns: turns, loop: loop,
       settings: settings)
     made = MadePictures(in: pictures, loop: loop)
     renditions = Renditions(
-      decoding: decoding, pictures: pictures, made: made, access, turns: turns, loop: loop, settings: settings)
+      decoding: decoding, pictures: pictures, made: made, fleet: fleet, access, turns: turns, loop: loop,
+      settings: settings)
     answers = FetchAnswers(pictures: pictures, renditions: renditions, loop: loop, settings: settings)
     let ground = FetchGround(
       access: access, origins: origins, ledger: ledger, pictures: pictures, made: made, own: own, fleet: fleet,

@@ -30,7 +30,7 @@ final class Claims {
   }
 
   func giveBack(_ claim: PictureClaim, removing: Bool = false) {
-    server.order(claim.release(in: server.keys, removing: removing))
+    server.order(claim.release(in: server.keys, removingUpTo: removing ? server.settings.layout : 0))
   }
 
   /// Keeps other hosts from waiting for one that is stopping.
@@ -85,10 +85,10 @@ struct PictureClaim: Equatable {
     FleetScript.renew.command(keys: [key(in: keys)], [token, String(Self.lifetime)])
   }
 
-  /// Gives it back, and wakes the others.
-  func release(in keys: FleetKeys, removing: Bool = false) -> RedisCommand {
+  /// Gives it back, and wakes the others; a picture up to a layout goes, too.
+  func release(in keys: FleetKeys, removingUpTo layout: UInt8 = 0) -> RedisCommand {
     FleetScript.release.command(
-      keys: [key(in: keys), keys.picture(digest), keys.wake(digest)], [token, removing ? "1" : "0"])
+      keys: [key(in: keys), keys.picture(digest), keys.wake(digest)], [token, String(layout)])
   }
 
   /// Gives it back, and wakes nobody.

@@ -143,7 +143,7 @@ final class Looks {
 
   private func judge(_ trip: Trip) {
     let look = trip.look
-    switch Sight(trip.value, under: look.digest, mostBytes: mostBytes) {
+    switch Sight(trip.value, under: look.digest, mostBytes: mostBytes, layout: server.settings.layout) {
     case .nothing where trip.taken == .nothing && !look.hasFoundDefect:
       // The key exists and its value is empty: nobody would ever replace it, as nobody fetches it.
       discard(look, .damaged, [])
@@ -155,7 +155,7 @@ final class Looks {
         look,
         .found(
           FleetPicture(record: value.record, payload: value.payload, mark: value.mark, stamp: value.stamp, age: age)))
-    case .beyondLimit:
+    case .beyondLimit, .newer:
       giveBack(trip)
       answer(look, .nothing)
     case .defect(let defect, let front):
@@ -185,6 +185,10 @@ final class Looks {
     let look = trip.look
     guard let front = trip.value.bytes else {
       giveBack(trip)
+      return answer(look, .nothing)
+    }
+    if FleetValue.isNewer(front.span, than: server.settings.layout) {
+      if trip.isOurs { server.order(look.claim.withdrawal(in: server.keys)) }
       return answer(look, .nothing)
     }
     if let head = FleetValue.Head(front.span), head.stamp != old {
@@ -329,25 +333,28 @@ enum Sight {
   case value(FleetValue)
   /// A picture that is larger than this host takes; others may take it.
   case beyondLimit
+  /// A value of a later release: it stays.
+  case newer
   /// A value that is of no use to anybody. `front` is its first bytes; empty if it is not a string.
   case defect(FleetDefect, front: [UInt8])
   /// The server's answer was an error, or made no sense; this says which.
   case refused(String)
 
   /// Classifies the reply to a `GETRANGE` of one byte more than the longest value.
-  init(_ reply: RedisReply, under digest: KeyDigest, mostBytes: Int) {
+  init(_ reply: RedisReply, under digest: KeyDigest, mostBytes: Int, layout: UInt8) {
     switch reply {
-    case .bytes(let bytes): self = Self.sight(of: ArrivedValue(bytes), digest, mostBytes)
-    case .value(let value): self = Self.sight(of: value, digest, mostBytes)
+    case .bytes(let bytes): self = Self.sight(of: ArrivedValue(bytes), digest, mostBytes, layout)
+    case .value(let value): self = Self.sight(of: value, digest, mostBytes, layout)
     case .failure(let text) where text.hasPrefix("WRONGTYPE"): self = .defect(.foreign, front: [])
     case .failure(let text): self = .refused(text)
     default: self = .refused("it has sent no string for a string")
     }
   }
 
-  private static func sight(of value: ArrivedValue, _ digest: KeyDigest, _ mostBytes: Int) -> Sight {
+  private static func sight(of value: ArrivedValue, _ digest: KeyDigest, _ mostBytes: Int, _ layout: UInt8) -> Sight {
     guard let first = value.front.first else { return .nothing }
     if first == PictureClaim.sign { return .claim }
+    if FleetValue.isNewer(value.front.span, than: layout) { return .newer }
     let front = Array(value.front.prefix(FleetValue.headLength))
     guard value.count <= mostBytes else {
       // A value that was not read to its end may be sound.

@@ -91,7 +91,8 @@ final class Stores {
   /// Deletes a picture; if that fails, the picture stays until it expires.
   func remove(_ digest: KeyDigest) {
     guard server.isWritable else { return }
-    let command = FleetScript.remove.command(keys: [server.keys.picture(digest)])
+    let command = FleetScript.remove.command(
+      keys: [server.keys.picture(digest)], [String(server.settings.layout)])
     server.order(command)
     // Behind one that is still on its way there.
     side.current?.send(command) { _ in }
@@ -109,7 +110,7 @@ final class Stores {
     let value = FleetValue(
       begunAt: asked - store.begunAgo.milliseconds, storedAt: asked - store.age.milliseconds, mark: store.mark,
       stamp: .random(in: .min ... .max), record: store.record, payload: store.payload)
-    guard let front = value.front else { throw Hindrance(outcome: .tooLarge) }
+    guard value.layout <= server.settings.layout, let front = value.front else { throw Hindrance(outcome: .tooLarge) }
     guard server.hasRoom(for: front.count + order.bytes + Self.commandBytes) else {
       throw Hindrance(outcome: .refused("too much else waits to be sent to the server"))
     }
@@ -123,14 +124,16 @@ final class Stores {
     let (store, keys) = (order.store, server.keys)
     let digest = store.record.digest
     let lifetime = String(max(store.lifetime.milliseconds, 1))
+    let layout = String(server.settings.layout)
     var command =
       if let claim = order.claim {
         FleetScript.store.command(
-          keys: [claim.key(in: keys), keys.picture(claim.digest), keys.wake(claim.digest)], [claim.token, lifetime])
+          keys: [claim.key(in: keys), keys.picture(claim.digest), keys.wake(claim.digest)],
+          [claim.token, lifetime, layout])
       } else {
         FleetScript.storeUnclaimed.command(
           keys: [keys.picture(digest), keys.wake(digest)],
-          [String(max(time(of: order) - store.begunAgo.milliseconds, 0)), lifetime])
+          [String(max(time(of: order) - store.begunAgo.milliseconds, 0)), lifetime, layout])
       }
     command.add(front, store.payload)
     return command

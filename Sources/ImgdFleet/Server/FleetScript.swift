@@ -9,37 +9,46 @@ enum FleetScript: String {
     return redis.call('PEXPIRE', KEYS[1], ARGV[2])
     """
 
-  /// Stores a picture in place of a claim, and wakes the hosts that wait for it. Keys: the claim's, the
-  /// picture's, the channel. Arguments: the claim, milliseconds, the value.
+  /// Stores a picture in place of a claim, and wakes the hosts that wait for it; what has a newer layout stays. Keys:
+  /// the claim's, the picture's, the channel. Arguments: the claim, milliseconds, the newest layout, the value.
   case store = """
     if redis.call('GETRANGE', KEYS[1], 0, 127) ~= ARGV[1] then return 0 end
-    redis.call('SET', KEYS[2], ARGV[3], 'PX', ARGV[2])
+    local head = redis.call('GETRANGE', KEYS[2], 0, 4)
+    if #head == 5 and string.sub(head, 1, 4) == 'IMGF' and string.byte(head, 5) > tonumber(ARGV[3]) then
+      redis.call('DEL', KEYS[1])
+      return 0
+    end
+    redis.call('SET', KEYS[2], ARGV[4], 'PX', ARGV[2])
     if KEYS[1] ~= KEYS[2] then redis.call('DEL', KEYS[1]) end
     redis.call('PUBLISH', KEYS[3], '1')
     return 1
     """
 
-  /// Stores a picture without a claim, unless another host has claimed it or the transfer of the stored one
-  /// began later. Keys: the picture's, the channel. Arguments: when it was begun, milliseconds, the value.
+  /// Stores a picture without a claim, unless another host has claimed it, the transfer of the stored one began later,
+  /// or that has a newer layout. Keys: the picture's, the channel. Arguments: when it was begun, milliseconds, the
+  /// newest layout, the value.
   case storeUnclaimed = """
     local head = redis.call('GETRANGE', KEYS[1], 0, 15)
     if string.sub(head, 1, 1) == '#' then return 0 end
     if string.sub(head, 1, 4) == 'IMGF' and #head == 16 then
       local begun = 0
       for place = 9, 16 do begun = begun * 256 + string.byte(head, place) end
-      if begun > tonumber(ARGV[1]) then return 0 end
+      if begun > tonumber(ARGV[1]) or string.byte(head, 5) > tonumber(ARGV[3]) then return 0 end
     end
-    redis.call('SET', KEYS[1], ARGV[3], 'PX', ARGV[2])
+    redis.call('SET', KEYS[1], ARGV[4], 'PX', ARGV[2])
     redis.call('PUBLISH', KEYS[2], '1')
     return 1
     """
 
   /// Gives a claim back without a picture. Keys: the claim's, the picture's, the channel. Arguments: the
-  /// claim, whether the picture goes, too.
+  /// claim, the newest layout of a picture that goes, too: 0 if none does.
   case release = """
     if redis.call('GETRANGE', KEYS[1], 0, 127) ~= ARGV[1] then return 0 end
     redis.call('DEL', KEYS[1])
-    if ARGV[2] == '1' then redis.call('UNLINK', KEYS[2]) end
+    local head = redis.call('GETRANGE', KEYS[2], 0, 4)
+    if #head == 5 and string.sub(head, 1, 4) == 'IMGF' and string.byte(head, 5) <= tonumber(ARGV[2]) then
+      redis.call('UNLINK', KEYS[2])
+    end
     redis.call('PUBLISH', KEYS[3], '0')
     return 1
     """
@@ -50,9 +59,10 @@ enum FleetScript: String {
     return redis.call('DEL', KEYS[1])
     """
 
-  /// Deletes a picture, but not a claim. Key: the picture's.
+  /// Deletes a picture, but not a claim, nor what has a newer layout. Key: the picture's. Argument: the newest layout.
   case remove = """
-    if redis.call('GETRANGE', KEYS[1], 0, 3) ~= 'IMGF' then return 0 end
+    local head = redis.call('GETRANGE', KEYS[1], 0, 4)
+    if #head < 5 or string.sub(head, 1, 4) ~= 'IMGF' or string.byte(head, 5) > tonumber(ARGV[1]) then return 0 end
     return redis.call('UNLINK', KEYS[1])
     """
 

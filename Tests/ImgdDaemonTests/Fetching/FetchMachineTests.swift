@@ -408,6 +408,7 @@ extension FetchMachine.Step {
       confirmsLater ? "show of the fleet, confirm" : "show of the fleet"
     case .recall(let missesMemory): missesMemory ? "recall, missed in memory" : "recall"
     case .give(_, let confirmsLater): confirmsLater ? "give, confirm" : "give"
+    case .giveOfFleet: "give of the fleet"
     case .askFleet: "askFleet"
     case .claim(let stamp): "claim \(stamp)"
     case .download: "download"

@@ -12,7 +12,9 @@ struct FleetScene {
   let fleet = PlannedFleet()
   let stage: CoreStage
 
-  init(_ settings: String...) throws {
+  init(_ settings: String...) throws { try self.init(settings) }
+
+  init(_ settings: [String]) throws {
     stage = try CoreStage(settings, in: fleet)
     fleet.takesPurges = true
     fleet.open()

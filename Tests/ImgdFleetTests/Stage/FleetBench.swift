@@ -85,6 +85,8 @@ struct TestedPicture {
   let record: StoredRecord
   let payload: Payload
 
+  init(record: StoredRecord, payload: Payload) { (self.record, self.payload) = (record, payload) }
+
   init(_ url: String = "http://o/a.png", count: Int = 1_000, seed: Int = 1) {
     let bytes = (0..<count).map { UInt8(truncatingIfNeeded: ($0 &+ seed) &* 31 ^ $0 >> 8) }
     payload = Payload(bytes)

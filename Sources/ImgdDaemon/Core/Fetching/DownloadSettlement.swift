@@ -102,6 +102,7 @@ final class DownloadSettlement: FetchPart {
     if mayRemember(download) {
       removeAnswers(to: download)
       pictures.keep(answer: answer)
+      share(answer, of: download)
     }
     if let redirect = answer.redirect { return .redirected(redirect) }
     return .ended(.failure(FetchFailure(remembered: answer, at: loop.now)))
@@ -151,7 +152,7 @@ final class DownloadSettlement: FetchPart {
 
   private func redirected(_ redirect: TransferRedirect, _ download: MergedDownload) -> Redirect {
     let hop = Redirect(target: redirect.target, isFromPublicAddress: redirect.isFromPublicAddress)
-    remember(redirect.head, hop, of: download)
+    if let answer = remember(redirect.head, hop, of: download) { share(answer, of: download) }
     return hop
   }
 
@@ -171,7 +172,8 @@ final class DownloadSettlement: FetchPart {
       pictures.answers.unknownNames.note(
         failure, for: download.mergeKey.key, lasting: min(rule, Self.longestUnknownName), at: loop.now)
     }
-    if let head = cause.head, cause.isAnswer { remember(head, nil, of: download) }
+    let answer = cause.isAnswer ? cause.head.flatMap { remember($0, nil, of: download) } : nil
+    if [404, 410].contains(cause.status), isAboutStored(download) { share(answer, of: download) }
     return .failure(failure)
   }
 
@@ -181,31 +183,43 @@ final class DownloadSettlement: FetchPart {
   /// A request with headers of its own may have been refused because of them: the answer is only about what was stored
   /// for requests like it, or about what it asked the origin to confirm.
   private func forget(_ download: MergedDownload) {
-    guard download.isForKeeping, !download.isPurged,
-      download.mergeKey.headers.isEmpty || download.mergeKey.key.variant != nil || download.confirming != nil
-    else { return }
-    fleet.remove(download)
+    guard isAboutStored(download) else { return }
     if removePicture(of: download) { downloader.overtake(by: download) }
   }
 
+  private func isAboutStored(_ download: MergedDownload) -> Bool {
+    download.isForKeeping && !download.isPurged
+      && (download.mergeKey.headers.isEmpty || download.mergeKey.key.variant != nil || download.confirming != nil)
+  }
+
+  /// Has other hosts know an answer without a picture, or nothing of what it has replaced.
+  private func share(_ answer: CachedImage?, of download: MergedDownload) {
+    let named = answer.map { answer in
+      AnswerDirections(status: answer.response.status, answer.response.headers.list, now: fleet.wallSeconds)
+        .namesLifetime
+    }
+    fleet.keep(answer: answer, named: named ?? false, of: download)
+  }
+
   /// Remembers an answer for as long as HTTP permits a cache to, in place of the one before.
-  private func remember(_ head: ResponseHead, _ redirect: Redirect?, of download: MergedDownload) {
-    guard mayRemember(download) else { return }
+  private func remember(_ head: ResponseHead, _ redirect: Redirect?, of download: MergedDownload) -> CachedImage? {
+    guard mayRemember(download) else { return nil }
     let headers = head.pairs
     let key = download.mergeKey.key(keeping: headers)
     let freshness = answerFreshness(of: headers, status: head.status, redirect?.target, for: key, download)
     let response = StoredResponse(
       status: head.status, headers: RememberedAnswers.fitting(headers), redirectTarget: redirect?.target)
     guard freshness.refusal == nil, redirect != nil || isOfUse(freshness, response), !isOutranked(head.status, download)
-    else { return }
+    else { return nil }
     removeAnswers(to: download)
-    pictures.keep(
-      answer: CachedImage.make(
-        key: key, body: ImageBody(Payload([]), facts: .none, checksum: .unknown),
-        answer: ImageAnswer(
-          response, freshness: freshness, vary: download.mergeKey.outcome(of: headers),
-          isFromPublicAddress: redirect?.isFromPublicAddress ?? false), tags: download.tags, owner: download.owner,
-        serial: download.serial, checked: download.checked, stored: moment))
+    let answer = CachedImage.make(
+      key: key, body: ImageBody(Payload([]), facts: .none, checksum: .unknown),
+      answer: ImageAnswer(
+        response, freshness: freshness, vary: download.mergeKey.outcome(of: headers),
+        isFromPublicAddress: redirect?.isFromPublicAddress ?? false), tags: download.tags, owner: download.owner,
+      serial: download.serial, checked: download.checked, stored: moment)
+    pictures.keep(answer: answer)
+    return answer
   }
 
   /// Whether a failure can serve as an answer later: for a while, once it has been confirmed, or in place of an origin

@@ -223,8 +223,18 @@ final class FormPreparation {
 
   private func render(_ delivered: DeliveredImage, for job: FetchJob, then: @escaping Done) {
     guard let wanted = job.wanted, !delivered.isMade else { return store(delivered, for: job, then: then) }
-    let choice = wanted.choice(for: delivered.image.facts, writable: renditions.writable)
+    let facts = delivered.image.facts
+    let choice = wanted.choice(for: facts, writable: renditions.writable)
     if case .form = choice { answers.tellPlaceholder(of: delivered, to: job) }
+    // What a host would make that writes everything may have been made by one.
+    if case .refused(let failure) = choice, case .form(let form) = wanted.choice(for: facts, writable: nil),
+      var order = order(for: form, of: delivered, job)
+    {
+      order.refusal = failure
+      return make(order, of: delivered, for: job, then: then) { _ in
+        then(.failure(FetchFailure(error: failure.error)), nil)
+      }
+    }
     carryOut(choice, with: delivered, for: job, then: then)
   }
 
@@ -238,15 +248,22 @@ final class FormPreparation {
       guard let order = order(for: form, of: delivered, job) else {
         return then(.failure(FetchFailure(error: .bytesAreGone)), nil)
       }
-      wait(job) { done in
-        renditions.make(order) { [unowned self] outcome in
-          done()
-          switch outcome {
-          case .success(let made): store(delivered.shown(as: made, at: loop.now), for: job, then: then)
-          case .failure(let failure):
-            carryOut(
-              next(after: form, failure, for: job, of: delivered.image), with: delivered, for: job, then: then)
-          }
+      make(order, of: delivered, for: job, then: then) { [unowned self] failure in
+        carryOut(next(after: form, failure, for: job, of: delivered.image), with: delivered, for: job, then: then)
+      }
+    }
+  }
+
+  private func make(
+    _ order: Renditions.Order, of delivered: DeliveredImage, for job: FetchJob, then: @escaping Done,
+    orElse fail: @escaping (DecodeFailure) -> Void
+  ) {
+    wait(job) { done in
+      renditions.make(order) { [unowned self] outcome in
+        done()
+        switch outcome {
+        case .success(let made): store(delivered.shown(as: made, at: loop.now), for: job, then: then)
+        case .failure(let failure): fail(failure)
         }
       }
     }
@@ -279,7 +296,9 @@ final class FormPreparation {
   private func order(for rendition: Rendition, of image: CachedImage, _ job: FetchJob) -> Renditions.Order {
     Renditions.Order(
       rendition: rendition, original: image, claim: DecodeClaim(of: job.request, by: job.claimant),
-      tiers: job.request.tiers, countsAsUse: job.mode.counts)
+      tiers: job.request.tiers, countsAsUse: job.mode.counts,
+      sharing: !job.mode.counts || job.mergeKey.digestForAll == nil
+        ? .none : job.request.keepsInFleet ? .keeping : .reading)
   }
 
   /// Notes what a job waits for, unless it has come at once.

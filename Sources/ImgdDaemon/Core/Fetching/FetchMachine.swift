@@ -20,7 +20,7 @@
 //             nothing          askFleet; end, where only what is stored is wanted
 //   given     a redirect       as begun, for its target
 //             a failure        end
-//   fleet     of use           show, and confirm afterwards what is stale
+//   fleet     of use           show, and confirm afterwards what is stale; give, if it is no picture
 //             of no use        claim, once; else as nothing
 //             an earlier wait  find
 //             nothing          download; recall, where only what is stored is wanted
@@ -70,6 +70,7 @@ struct FetchMachine {
     /// Looks among the answers without a picture; `missesMemory` says that a picture in memory was of no use.
     case recall(missesMemory: Bool)
     case give(CachedImage, confirmsLater: Bool)
+    case giveOfFleet(FleetFound)
     case askFleet
     case claim(stamp: UInt64)
     case download(under: FleetClaim?)
@@ -262,8 +263,15 @@ struct FetchMachine {
     case .nothingEarlier: .find
     case .replaceable(let stamp): replace(stamp)
     case .picture(let found) where newer(found.image, offered) === found.image: judge(found, circumstances)
-    case .picture(let found): replace(found.stamp)
+    case .answer(let found) where isOfUse(found.image, circumstances): .giveOfFleet(found)
+    case .picture(let found), .answer(let found): replace(found.stamp)
     }
+  }
+
+  /// Whether an answer of the fleet holds: what it says is the last that is known, and its time is not over.
+  private func isOfUse(_ answer: CachedImage, _ circumstances: Circumstances) -> Bool {
+    newer(answer, offered) === answer && !circumstances.isPurged(answer)
+      && decision(onShared: answer.state(at: circumstances.now), circumstances) == .use
   }
 
   /// What was purged while the fleet was asked is not offered to the origin, and stands in for nothing.

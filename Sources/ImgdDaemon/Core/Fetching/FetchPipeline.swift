@@ -54,12 +54,10 @@ final class FetchPipeline: FetchPart {
       if missesMemory { pictures.memory.noteMiss() }
       return .recalled(recall(for: job))
     case .give(let answer, let confirmsLater):
-      if job.mode.counts {
-        pictures.answers.noteUse(of: answer)
-        pictures.answers.add(job.entryTags, to: answer)
-      }
-      if confirmsLater { confirm(answer, after: job) }
-      return .given(answer)
+      return give(answer, to: job, confirmsLater)
+    case .giveOfFleet(let found):
+      fleet.remember(found)
+      return give(found.image, to: job, false)
     case .askFleet: return askFleet(for: job)
     case .claim(let stamp): return claim(stamp, for: job)
     case .showOfFleet(let found, let confirmsLater):
@@ -71,6 +69,15 @@ final class FetchPipeline: FetchPart {
     case .end(let outcome): complete(job, outcome)
     }
     return nil
+  }
+
+  private func give(_ answer: CachedImage, to job: FetchJob, _ confirmsLater: Bool) -> FetchMachine.Event {
+    if job.mode.counts {
+      pictures.answers.noteUse(of: answer)
+      pictures.answers.add(job.entryTags, to: answer)
+    }
+    if confirmsLater { confirm(answer, after: job) }
+    return .given(answer)
   }
 
   /// What a look has found; a fetch that has to wait for it goes on from there, unless it is over by then.

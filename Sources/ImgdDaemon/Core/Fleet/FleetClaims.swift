@@ -31,8 +31,8 @@ final class FleetClaims {
 
   func isOpen(_ serial: UInt64) -> Bool { open[serial] != nil }
 
-  func open(_ serial: UInt64) -> FleetClaim {
-    let claim = FleetClaim(serial: serial)
+  func open(_ serial: UInt64, isForDownload: Bool = true) -> FleetClaim {
+    let claim = FleetClaim(serial: serial, isForDownload: isForDownload)
     open[serial] = claim
     renew(claim)
     return claim
@@ -70,28 +70,41 @@ final class FleetClaims {
 
   /// Stores the picture of a download for other hosts, which fulfils its claim; false where it is of no use to them.
   func keep(_ image: CachedImage, of download: MergedDownload, since mark: FleetPosition) -> Bool {
+    let claim = claim(of: download)
+    return keep(
+      image, under: claim, serial: claim?.serial ?? download.serial, begunAt: download.begunAt ?? loop.now, since: mark)
+  }
+
+  /// Stores a form for other hosts in the same way.
+  func keep(_ image: CachedImage, after look: FormLook, since mark: FleetPosition) -> Bool {
+    keep(image, under: look.claim, serial: look.serial, begunAt: look.begunAt, since: mark)
+  }
+
+  private func keep(
+    _ image: CachedImage, under claim: FleetClaim?, serial: UInt64, begunAt: Instant, since mark: FleetPosition
+  ) -> Bool {
     let lifetime = lifetime(of: image)
     guard lifetime > .zero, let record = StoredRecord(image, wall: WallClock.seconds, at: loop.now),
       record.mostBytes + image.byteCount <= settings.fleet.maxObject
     else { return false }
-    let claim = claim(of: download)
     if let claim { _ = close(claim) }
-    let serial = claim?.serial ?? download.serial
     leaving[serial] = image.byteCount
     bytesLeaving += image.byteCount
     fleet.store(
       FleetStore(
         serial: serial, record: record, payload: image.payload, age: loop.now - image.storedAt,
-        begunAgo: loop.now - (download.begunAt ?? loop.now), mark: mark, lifetime: lifetime))
+        begunAgo: loop.now - begunAt, mark: mark, lifetime: lifetime))
     return true
   }
 
   /// Deletes a picture from the server without a claim.
   func remove(_ digest: KeyDigest) { fleet.remove(digest) }
 
-  /// How long the server keeps a picture: not beyond what its origin grants, if it cannot be confirmed.
+  /// How long the server keeps a picture: not beyond what its origin grants, if it cannot be confirmed. An answer without
+  /// one is asked for anew when it is stale.
   private func lifetime(of image: CachedImage) -> Duration {
     let most = settings.fleet.ttl
+    guard image.isPicture else { return min(most, image.freshness.remaining) }
     guard !image.response.canBeConfirmed else { return most }
     let freshness = image.freshness
     guard !freshness.needsConfirmation else { return .zero }
@@ -113,7 +126,7 @@ final class FleetClaims {
   }
 }
 
-/// This host's promise to fetch a picture: other hosts wait for it.
+/// This host's promise to fetch a picture, or to make a form: other hosts wait for it.
 ///
 /// It ends once, with the picture or without.
 final class FleetClaim {
@@ -124,11 +137,17 @@ final class FleetClaim {
   /// Runs out when the claim may have to be renewed.
   var renewal: Timer?
   private var seen = 0
+  /// A decoder says nothing until it has ended: the claim of what it makes is renewed in any case.
+  private let isForDownload: Bool
 
-  init(serial: UInt64) { self.serial = serial }
+  init(serial: UInt64, isForDownload: Bool) {
+    self.serial = serial
+    self.isForDownload = isForDownload
+  }
 
-  /// Whether anything has come from the origin since this was last asked.
+  /// Whether anything has come from the origin since this was last asked, or nothing can be known.
   func takeProgress() -> Bool {
+    guard isForDownload else { return true }
     guard let download, download.state == .running, download.hasHeaders else { return false }
     let now = download.received + 1
     defer { seen = now }

@@ -17,7 +17,7 @@ import ImgdWire
 /// The looks under way: fetches that agree in what they ask for share one.
 final class FleetLookups {
   /// How long the engine waits for another host's picture.
-  private static let longestHold = Duration.seconds(3)
+  static let longestHold = Duration.seconds(3)
 
   private let fleet: any Fleet
   private let counts: FleetTier.Counts
@@ -158,18 +158,22 @@ final class FleetLookups {
 
   private func finding(_ found: FleetPicture, _ picture: PictureMeasures?, for lookup: FleetLookup) -> FleetFinding {
     counts.bytesRead += found.payload.count
-    guard let picture, let image = found.image(picture, for: lookup, at: loop.now) else {
+    let sound =
+      found.isAnswer
+      ? found.answer(for: lookup, at: loop.now) : picture.flatMap { found.image($0, for: lookup, at: loop.now) }
+    guard let image = sound else {
       counts.invalid += 1
       return .replaceable(stamp: found.stamp)
     }
     let verdict = history.verdict(on: image.key, tags: image.tags, mark: found.mark, age: found.age)
-    guard verdict != .purged, accepts(picture) else {
+    guard verdict != .purged, picture.map(accepts) ?? true else {
       counts.misses += 1
       return .replaceable(stamp: found.stamp)
     }
     if verdict == .stale { image.markStale() }
     counts.hits += 1
-    return .picture(FleetFound(image, stamp: found.stamp, for: lookup))
+    let shown = FleetFound(image, stamp: found.stamp, for: lookup)
+    return found.isAnswer ? .answer(shown) : .picture(shown)
   }
 
   private func accepts(_ picture: PictureMeasures) -> Bool {
@@ -254,9 +258,11 @@ enum FleetFinding {
   /// What was found is of no use. It can be claimed, so that a picture takes its place.
   case replaceable(stamp: UInt64)
   case picture(FleetFound)
+  /// A redirect, or a failure: what the origin has said to another host.
+  case answer(FleetFound)
 }
 
-/// A picture that another host has fetched, or that this one fetched in an earlier life.
+/// A picture, or an answer without one, that another host has fetched, or that this one fetched in an earlier life.
 final class FleetFound {
   let image: CachedImage
   /// Tells it apart from others under its key.
@@ -279,9 +285,21 @@ extension FleetPicture {
   /// Its bytes say what the picture is, the request says what its answer depends on, and only its age says when it was
   /// stored: other hosts may err, and their clocks may be off.
   func image(_ picture: PictureMeasures, for lookup: FleetLookup, at now: Instant) -> CachedImage? {
+    image(ImageFacts(picture), for: lookup, at: now)
+  }
+
+  /// The same for an answer without a picture, of which hosts share redirects, 404 and 410.
+  func answer(for lookup: FleetLookup, at now: Instant) -> CachedImage? {
+    let isRedirect = record.redirectTarget.map { target in
+      300..<400 ~= record.status && (try? CanonicalURL.parse(target)) != nil
+    }
+    return isRedirect ?? [404, 410].contains(record.status) ? image(.none, for: lookup, at: now) : nil
+  }
+
+  private func image(_ facts: ImageFacts, for lookup: FleetLookup, at now: Instant) -> CachedImage? {
     let key = lookup.name.key
     return CachedImage.make(
-      record, key: key.key, payload: payload, facts: ImageFacts(picture), sent: key.sent, vary: { key.outcome(of: $0) },
+      record, key: key.key, payload: payload, facts: facts, sent: key.sent, vary: { key.outcome(of: $0) },
       owner: lookup.owner, serial: lookup.serial, checked: lookup.checked,
       stored: StoredMoment(age: age, now: now, nowWall: WallClock.seconds))
   }

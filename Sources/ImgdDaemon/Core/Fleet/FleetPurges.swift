@@ -53,6 +53,9 @@ final class FleetPurges {
 
   var lag: Int { applied.count }
 
+  /// The last purge of the log up to which all are in force here; nil where that is not known.
+  var inForce: FleetPosition? { applied.count == 0 ? history.position : applied.position }
+
   /// The memory that it takes, roughly.
   var heldBytes: Int { history.bytes + (outbox?.heldBytes ?? 0) + applied.count * 512 }
 

@@ -27,8 +27,9 @@ final class FleetTier {
   }
 
   /// Nil for a machine without a fleet.
-  private let parts: (lookups: FleetLookups, claims: FleetClaims)?
+  private let parts: (lookups: FleetLookups, claims: FleetClaims, forms: FleetForms)?
   let counts = Counts()
+  private let purges: FleetPurges
   private let history: PurgeHistory
   private let pictures: PictureTiers
   private let downloader: Downloader
@@ -39,9 +40,11 @@ final class FleetTier {
   private var secondsAhead: Int64 = 0
 
   init(
-    _ fleet: (any Fleet)?, history: PurgeHistory, pictures: PictureTiers, downloader: Downloader, turns: Turns,
+    _ fleet: (any Fleet)?, purges: FleetPurges, pictures: PictureTiers, downloader: Downloader, turns: Turns,
     loop: EventLoop, settings: Configuration
   ) {
+    self.purges = purges
+    let history = purges.history
     self.history = history
     self.pictures = pictures
     self.downloader = downloader
@@ -50,13 +53,17 @@ final class FleetTier {
       let lookups = FleetLookups(
         fleet, counts, claims: claims, history: history, pictures: pictures, turns: turns, loop: loop,
         settings: settings)
-      return (lookups: lookups, claims: claims)
+      let forms = FleetForms(
+        fleet, counts, claims: claims, history: history, serials: downloader.nextSerial, loop: loop,
+        settings: settings)
+      return (lookups: lookups, claims: claims, forms: forms)
     }
   }
 
   func apply(_ settings: Configuration) {
     parts?.lookups.apply(settings)
     parts?.claims.apply(settings)
+    parts?.forms.apply(settings)
   }
 
   /// The state, if something is wrong; its reason names the server and is not for everybody.
@@ -109,6 +116,13 @@ final class FleetTier {
     pictures.keep(found.image, wanted: found.tiers, in: .all)
   }
 
+  /// Remembers an answer without a picture that is given to a fetch.
+  func remember(_ found: FleetFound) {
+    guard !found.hasRisen, !found.tiers.isEmpty else { return }
+    found.hasRisen = true
+    pictures.keep(answer: found.image)
+  }
+
   /// Notes, before a transfer, which purges it comes after, and the claim that it is meant to fulfil.
   func attach(_ claim: FleetClaim?, to download: MergedDownload) {
     if download.state == .queued, download.mark == nil { download.mark = history.position }
@@ -119,6 +133,19 @@ final class FleetTier {
   /// was confirmed without its bytes says nothing about what others have.
   func keep(_ image: CachedImage, of download: MergedDownload) {
     guard !download.isPurged, image.hasBody else { return giveUp(download) }
+    share(image, of: download)
+  }
+
+  /// Stores an answer without a picture in its place, if its origin has named the time for which that holds; else removes
+  /// what others would find.
+  func keep(answer: CachedImage?, named isNamed: Bool, of download: MergedDownload) {
+    guard !download.isPurged else { return giveUp(download) }
+    let isForAll = [404, 410].contains(answer?.response.status ?? 0) || answer?.redirect != nil
+    guard let answer, isNamed, isForAll, !answer.freshness.needsConfirmation else { return remove(download) }
+    share(answer, of: download)
+  }
+
+  private func share(_ image: CachedImage, of download: MergedDownload) {
     guard let claims = parts?.claims, state.phase == .ok, let mark = download.mark,
       download.mergeKey.digestForAll != nil, image.key == download.mergeKey.key, image.freshness.refusal == nil,
       download.wishes.contains(where: \.keepsInFleet), claims.keep(image, of: download, since: mark)
@@ -139,6 +166,33 @@ final class FleetTier {
     }
   }
 
+  // MARK: Forms
+
+  /// Whether a form of a picture may be found in the fleet.
+  func mayHaveForms(of original: CachedImage) -> Bool { readable != nil && original.isForAllHosts }
+
+  /// Looks for a form of a picture that may be shown here and was not purged; nil where that is of no use. With `claims`
+  /// it is made here, and for all, if it is not there.
+  func lookUp(
+    _ key: CacheKey, of original: CachedImage, claims: Bool, accept: @escaping (FoundForm) -> CachedImage?,
+    then: @escaping (CachedImage?) -> Void
+  ) -> FormLook? {
+    guard mayHaveForms(of: original), let forms = parts?.forms, let digest = key.digest else { return nil }
+    let mark = state.phase == .ok ? purges.inForce : nil
+    let look = FormLook(
+      key, digest, of: original, claims: claims && mark != nil, mark: mark, accept: accept, then: then)
+    forms.begin(look)
+    return look
+  }
+
+  /// Stores a form that was made after a look.
+  func keep(_ image: CachedImage, after look: FormLook) {
+    if state.phase == .ok { parts?.forms.keep(image, after: look) } else { giveUp(look) }
+  }
+
+  /// Ends a look, and gives back its claim, if any.
+  func giveUp(_ look: FormLook) { parts?.forms.giveUp(look) }
+
   func giveBackAll() { parts?.claims.releaseAll() }
 
   func receive(_ report: FleetReport) {
@@ -147,7 +201,10 @@ final class FleetTier {
     case .state(let state):
       self.state = state
       log(state)
-    case .looked(let serial, let answer): parts.lookups.receive(answer, report.picture, for: serial)
+    case .looked(let serial, let answer):
+      if !parts.forms.receive(answer, report.picture, for: serial) {
+        parts.lookups.receive(answer, report.picture, for: serial)
+      }
     case .stored(let serial, let end): parts.claims.receive(end, for: serial)
     case .defect(_, let defect):
       counts.invalid += 1
@@ -211,7 +268,7 @@ struct FleetReport: Sendable {
   init(_ event: FleetEvent) {
     self.event = event
     picture =
-      if case .looked(_, .found(let found)) = event {
+      if case .looked(_, .found(let found)) = event, !found.isAnswer {
         found.payload.withBytes { bytes in try? PictureProbe.recognise(bytes) }
       } else { nil }
   }

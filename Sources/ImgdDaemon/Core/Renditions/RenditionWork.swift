@@ -25,6 +25,14 @@ final class RenditionWork {
   let checked: UInt64
   /// The tiers in which any of those who ask wants it kept.
   private(set) var tiers: Tiers = []
+  /// What any of them allows with the fleet.
+  private(set) var sharing = Renditions.Sharing.none
+  /// Why no decoder will make it: then it is looked for, and nothing else.
+  let refusal: DecodeFailure?
+  /// Its look in the fleet, until what it has claimed is stored or given back.
+  var look: FormLook?
+  /// False once it has ended or was given up.
+  var isUnderWay = true
   /// Whether it has been ordered from a decoder.
   var isBegun = false
   private var waiting = Roll<Waiter>()
@@ -34,8 +42,9 @@ final class RenditionWork {
     let then: (Renditions.Outcome) -> Void
   }
 
-  init(_ key: CacheKey, id: CacheKey, _ order: Renditions.Order, serial: UInt64) {
+  init(_ key: CacheKey, id: CacheKey, _ order: Renditions.Order, refusal: DecodeFailure?, serial: UInt64) {
     self.key = key
+    self.refusal = refusal
     self.id = id
     rendition = order.rendition
     original = order.original
@@ -52,6 +61,7 @@ final class RenditionWork {
 
   func join(_ order: Renditions.Order, _ then: @escaping (Renditions.Outcome) -> Void) -> Place {
     tiers.formUnion(order.tiers)
+    sharing = max(sharing, order.sharing)
     let number = waiting.append(Waiter(claim: order.claim, then: then))
     return Place(work: self, claim: order.claim, number: number)
   }

@@ -1,8 +1,11 @@
 // Other forms of pictures: found in the tiers, or made by a decoder, once for all who ask.
 //
-//   original, form ─► key ─► memory? ─► disk? ─► known as bad? ─► within the limits? ─► a decoder
-//                                                                                          │
-//                          all who wait ◄── kept as an entry of its own, if the original may be ◄─┘
+//   original, form ─► key ─► memory? ─► known as bad? ─► within the limits? ─► disk? ─► in a fleet? ─► a decoder
+//                                                                                                        │
+//                                      all who wait ◄── kept as an entry of its own, if the original may be ◄─┘
+//
+// What cannot be made here, since no decoder writes it or too much waits for one, is looked for all the same: another
+// host may have made it.
 //
 // A rendition is looked for under an original that may be shown now, and its key contains the checksum of the
 // original's bytes: it needs no freshness of its own. It may outlive these bytes, and never what is known of them.
@@ -22,21 +25,29 @@ final class Renditions {
   private let decoding: any Decoding
   private let pictures: PictureTiers
   private let made: MadePictures
+  private let fleet: FleetTier
   private let turns: Turns
   private let loop: EventLoop
   private var limits: DecodeLimits
   private var underWay: [CacheKey: RenditionWork] = [:]
   var bad = BadPictures()
   private var waiting: WaitingPictures
+  /// The bytes of the pictures whose forms are only looked for.
+  private var refusedBytes = 0
+  private static let mostRefusedBytes = 64 << 20
+  /// Whether the last order ended since there is no decoder: other hosts do not wait for this one then.
+  private var isWithoutDecoder = false
   private var lastSerial: UInt64 = 0
 
   init(
-    decoding: any Decoding, pictures: PictureTiers, made: MadePictures, _ access: Access, turns: Turns, loop: EventLoop,
-    settings: Configuration
+    decoding: any Decoding, pictures: PictureTiers, made: MadePictures, fleet: FleetTier, _ access: Access,
+    turns: Turns,
+    loop: EventLoop, settings: Configuration
   ) {
     self.decoding = decoding
     self.pictures = pictures
     self.made = made
+    self.fleet = fleet
     waiting = WaitingPictures(access)
     self.turns = turns
     self.loop = loop
@@ -54,7 +65,18 @@ final class Renditions {
   var writable: Set<PictureFormat>? { decoding.writable }
 
   /// The bytes of the pictures of which renditions are being made.
-  var heldBytes: Int { waiting.bytes }
+  var heldBytes: Int { waiting.bytes + refusedBytes }
+
+  /// What may be done with the fleet for a rendition.
+  enum Sharing: Int, Comparable {
+    case none
+    /// It may be looked for there.
+    case reading
+    /// It may be kept there as well.
+    case keeping
+
+    static func < (left: Sharing, right: Sharing) -> Bool { left.rawValue < right.rawValue }
+  }
 
   struct Order {
     let rendition: Rendition
@@ -66,6 +88,9 @@ final class Renditions {
     let tiers: Tiers
     /// Whether one that was made before counts as used.
     let countsAsUse: Bool
+    var sharing = Sharing.none
+    /// Why no decoder is to make it; it may have been made all the same.
+    var refusal: DecodeFailure?
 
     var source: CachedImage { form?.image ?? original }
   }
@@ -86,14 +111,19 @@ final class Renditions {
       if work.isBegun { decoding.join(serial: work.serial, order.claim) }
       return work.join(order, then)
     }
+    // What this host refuses to show is not shown because another has made it.
     if let failure = refusal(of: order) {
       then(.failure(failure))
       return nil
     }
+    let refusal = order.refusal ?? waiting.refusal(of: order.source, by: order.claim.claimant)
+    if let refusal, !mayBeElsewhere(order) {
+      then(.failure(refusal))
+      return nil
+    }
     lastSerial += 1
-    let work = RenditionWork(key, id: id, order, serial: lastSerial)
-    underWay[id] = work
-    waiting.hold(work.source, by: work.holder)
+    let work = RenditionWork(key, id: id, order, refusal: refusal, serial: lastSerial)
+    hold(work)
     let place = work.join(order, then)
     look(for: work, countsAsUse: order.countsAsUse)
     return place
@@ -121,7 +151,7 @@ final class Renditions {
   func leave(_ place: RenditionWork.Place) {
     let work = place.work
     work.leave(place)
-    guard underWay[work.id] === work else { return }
+    guard work.isUnderWay else { return }
     guard work.isIdle else {
       if work.isBegun { decoding.leave(serial: work.serial, place.claim) }
       return
@@ -130,7 +160,17 @@ final class Renditions {
     decoding.abort(serial: work.serial)
   }
 
+  /// Nobody joins what is only looked for: it may not be refused to others.
+  private func hold(_ work: RenditionWork) {
+    guard work.refusal == nil else { return refusedBytes += work.source.byteCount }
+    underWay[work.id] = work
+    waiting.hold(work.source, by: work.holder)
+  }
+
   private func forget(_ work: RenditionWork) {
+    work.isUnderWay = false
+    if let look = work.look.take() { fleet.giveUp(look) }
+    guard work.refusal == nil else { return refusedBytes -= work.source.byteCount }
     underWay[work.id] = nil
     waiting.release(work.source, by: work.holder)
   }
@@ -138,12 +178,62 @@ final class Renditions {
   private func look(for work: RenditionWork, countsAsUse: Bool) {
     guard work.rendition.isFile else { return begin(work) }
     let then = { [unowned self] (image: CachedImage?) in
-      guard underWay[work.id] === work else { return }
-      guard let image else { return begin(work) }
+      guard work.isUnderWay else { return }
+      guard let image else { return askFleet(for: work) }
       pictures.keepPlace(of: image, as: work.rendition.form, with: work.original)
       end(work, .success(DeliveredImage.Form(image: image, source: .disk)))
     }
     made.onDisk(work.key, keepingIn: work.tiers, countsAsUse: countsAsUse, then: then).passOn(to: then)
+  }
+
+  /// Whether another host may have made what cannot be made here.
+  private func mayBeElsewhere(_ order: Order) -> Bool {
+    order.sharing != .none && order.rendition.isFile && fleet.mayHaveForms(of: order.original)
+      && refusedBytes + order.source.byteCount <= Self.mostRefusedBytes
+  }
+
+  private func askFleet(for work: RenditionWork) {
+    guard work.sharing != .none, !isPurged(work) else { return makeOrRefuse(work) }
+    work.look = fleet.lookUp(
+      work.key, of: work.original, claims: work.sharing == .keeping && mayMake(work),
+      accept: { [unowned self] in image(of: $0, for: work) },
+      then: { [unowned self] image in
+        guard work.isUnderWay else { return }
+        guard let image else { return makeOrRefuse(work) }
+        keepHere(image, for: work)
+        end(work, .success(DeliveredImage.Form(image: image, source: .fleet)))
+      })
+    if work.look == nil { makeOrRefuse(work) }
+  }
+
+  /// Whether a decoder is likely to make it.
+  private func mayMake(_ work: RenditionWork) -> Bool {
+    guard work.refusal == nil, !isWithoutDecoder, case .file(let format, _) = work.rendition.output else {
+      return false
+    }
+    return format.map { writable?.contains($0) ?? true } ?? true
+  }
+
+  private func makeOrRefuse(_ work: RenditionWork) {
+    if let failure = work.refusal { end(work, .failure(failure)) } else { begin(work) }
+  }
+
+  /// A form of another host as an image; nil if it is not of the wanted form, or beyond the limits here.
+  private func image(of found: FoundForm, for work: RenditionWork) -> CachedImage? {
+    let picture = found.picture
+    let isWanted =
+      if case .file(let format?, _) = work.rendition.output { picture.format == format } else {
+        !picture.format.isDrawn
+      }
+    let image = work.original.derived(
+      key: work.key,
+      body: ImageBody(
+        found.payload,
+        facts: ImageFacts(
+          format: picture.format.rawValue, width: picture.width, height: picture.height, frames: picture.frames,
+          orientation: picture.orientation), checksum: found.checksum, description: Array(work.rendition.form.utf8)),
+      owner: work.holder.uid, checked: work.checked)
+    return isWanted && limits.refusal(of: image.facts) == nil ? image : nil
   }
 
   private func begin(_ work: RenditionWork) {
@@ -156,7 +246,7 @@ final class Renditions {
     decoding.begin(
       QueuedOrder(order: order, picture: source.checksum, expected: expected, claims: work.claims) {
         [unowned self] answer in
-        guard underWay[work.id] === work else { return }
+        guard work.isUnderWay else { return }
         receive(answer, for: work)
       })
   }
@@ -165,10 +255,10 @@ final class Renditions {
     let source = order.source
     return limits.refusal(of: source.facts)
       ?? bad.failure(of: source, as: order.form?.rendition ?? order.rendition, at: loop.now)
-      ?? waiting.refusal(of: source, by: order.claim.claimant)
   }
 
   private func receive(_ answer: DecodeAnswer, for work: RenditionWork) {
+    isWithoutDecoder = if case .failure(let failure) = answer { failure.cause == .unavailable } else { false }
     switch answer {
     case .picture(let picture) where picture.format == nil: keep(picture, BodyChecksum.unknown, for: work)
     case .picture(let picture): sum(picture, for: work)
@@ -193,7 +283,7 @@ final class Renditions {
   private func sum(_ picture: MadePicture, for work: RenditionWork) {
     var sum = PartialChecksum(of: picture.content)
     turns.start { [unowned self] in
-      guard underWay[work.id] === work else { return false }
+      guard work.isUnderWay else { return false }
       guard let checksum = sum.addBytes(most: Self.mostSummedAtOnce) else { return true }
       keep(picture, checksum, for: work)
       return false
@@ -203,11 +293,15 @@ final class Renditions {
   private func keep(_ picture: MadePicture, _ checksum: BodyChecksum, for work: RenditionWork) {
     if picture.content.takesReserve { pictures.noteEviction(pictures.memory.giveUpPixels()) }
     let image = work.original.made(picture, checksum, for: work)
-    // It may be kept if its original may.
-    if work.original.freshness.refusal == nil {
-      made.keep(image, as: work.rendition.form, of: work.original, in: work.tiers)
-    }
+    keepHere(image, for: work)
+    if work.sharing == .keeping, !isPurged(work), let look = work.look.take() { fleet.keep(image, after: look) }
     end(work, .success(DeliveredImage.Form(image: image, source: nil)))
+  }
+
+  /// It may be kept if its original may.
+  private func keepHere(_ image: CachedImage, for work: RenditionWork) {
+    guard work.original.freshness.refusal == nil else { return }
+    made.keep(image, as: work.rendition.form, of: work.original, in: work.tiers)
   }
 
   /// Tells all who wait, in parts if there are many.

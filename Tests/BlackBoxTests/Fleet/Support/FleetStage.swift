@@ -10,10 +10,14 @@ final class FleetStage {
   private(set) var hosts: [FleetHost] = []
   var origin: OriginServer { pictures.origin }
 
+  private let settings: [String]
+
   /// `server` are further arguments of the redis-server, which may be in a network of its own.
   init(
-    hosts count: Int = 10, server arguments: [String] = [], in network: PrivateNetwork? = nil
+    hosts count: Int = 10, server arguments: [String] = [], in network: PrivateNetwork? = nil,
+    settings: [String] = []
   ) throws {
+    self.settings = settings
     pictures = try VersionedPictures()
     redis = try RedisServer(RedisServer.rules + arguments, in: network)
     for _ in 0..<count { try add() }
@@ -25,7 +29,7 @@ final class FleetStage {
   /// Starts one more host, which may have another way to the server.
   @discardableResult
   func add(to server: String? = nil, wrapper: [String] = []) throws -> FleetHost {
-    let host = try FleetHost(server: server ?? "unix:\(redis.socket)", wrapper: wrapper)
+    let host = try FleetHost(server: server ?? "unix:\(redis.socket)", settings: settings, wrapper: wrapper)
     hosts.append(host)
     return host
   }
