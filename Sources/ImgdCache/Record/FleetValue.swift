@@ -137,6 +137,11 @@ package enum FleetValueProblem: Error {
   case damaged
 }
 
+extension FleetValue {
+  /// The newest layout that this version reads.
+  package static var newestLayout: Int { Int(version) }
+}
+
 extension [UInt8] {
   fileprivate mutating func append(highestFirst number: UInt64) {
     for shift in stride(from: 56, through: 0, by: -8) { append(UInt8(truncatingIfNeeded: number >> UInt64(shift))) }

@@ -94,7 +94,8 @@ extension CachedImage {
     let image = make(
       key: key, body: record.body(payload, facts: facts),
       answer: ImageAnswer(
-        StoredResponse(status: record.status, headers: list), freshness: Freshness(record), vary: vary(list)),
+        StoredResponse(status: record.status, headers: list), freshness: Freshness(record), vary: vary(list),
+        isFromPublicAddress: record.flags.contains(.publicAddress)),
       tags: EntryTags.withoutUsers(record.tags), owner: owner, serial: serial, checked: checked, stored: moment)
     if record.isMarkedStale { image.markStale() }
     return image

@@ -129,7 +129,7 @@ final class Looks {
           FleetPicture(record: value.record, payload: value.payload, mark: value.mark, stamp: value.stamp, age: age)))
     case .beyondLimit:
       giveBack(trip)
-      answer(look, .nothing)
+      answer(look, .foundForOthers)
     case .defect(let defect, let front):
       giveBack(trip)
       discard(look, defect, front)

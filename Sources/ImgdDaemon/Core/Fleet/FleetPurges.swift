@@ -53,6 +53,9 @@ final class FleetPurges {
 
   var lag: Int { applied.count }
 
+  /// The last purge of the log up to which all are in force.
+  var inForce: UInt64 { applied.count == 0 ? through : min(applied.position?.number ?? 0, through) }
+
   /// The memory that it takes, roughly.
   var heldBytes: Int { history.bytes + (outbox?.heldBytes ?? 0) + applied.count * 512 }
 
@@ -104,7 +107,7 @@ final class FleetPurges {
     case .purges(let purges): for purge in purges { hear(purge) }
     case .sent(let nonce): outbox?.wasSent(nonce)
     case .unsent(let nonce, _): outbox?.wasRefused(nonce)
-    case .clock, .looked, .stored, .defect: break
+    case .clock, .memory, .looked, .stored, .defect, .unlisted, .hosts: break
     }
   }
 
