@@ -47,6 +47,7 @@ enum Verbs {
       KnownVerb(Stats.self),
       KnownVerb(Origins.self),
       KnownVerb(ListClients.self),
+      KnownVerb(ListHosts.self),
       KnownVerb(Top.self),
       KnownVerb(Monitor.self),
       KnownVerb(Sheet.self),

@@ -244,6 +244,10 @@ struct MetricFamily: Sendable {
     counter("fleet_invalid", "Values of the server that were of no use", "fleet.invalid"),
     counter("fleet_read_bytes", "Size of the pictures from the server", "fleet.bytes_read"),
     counter("fleet_stored_bytes", "Size of the pictures for the server", "fleet.bytes_stored"),
+    gauge("fleet_memory_limit_bytes", "The most that the fleet's server keeps, 0 for no limit", "fleet.maxmemory"),
+    gauge(
+      "fleet_clock_ahead_seconds", "How far the server's clock is ahead of this machine's, or behind it",
+      "fleet.clock_ahead_s"),
     counter("fleet_purges_sent", "Purges that were sent to other hosts", "fleet.purges.sent"),
     counter("fleet_purges_heard", "Purges that were heard of other hosts", "fleet.purges.heard"),
     gauge("fleet_purges_pending", "Purges that wait for the server", "fleet.purges.pending"),

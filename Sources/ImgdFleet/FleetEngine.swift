@@ -9,6 +9,7 @@
 //   Looks            finds pictures, and waits for those that other hosts fetch,
 //   Claims           holds the right to fetch one,
 //   Stores           brings pictures to the server,
+//   HostList         writes a line about this host, and reads those of all,
 //   RedisConnection  speaks with the server.
 //
 // They are not Sendable, so the compiler keeps them on that thread.
@@ -67,6 +68,12 @@ package final class FleetEngine: Sendable {
   /// Puts a purge into the log; `sent` or `unsent` follows.
   package func send(_ purge: FleetPurge) { mailbox.post(.send(purge)) }
 
+  /// Writes what this host is like into the list of hosts.
+  package func announce(_ line: HostNote) { mailbox.post(.announce(line)) }
+
+  /// Reads the list of hosts; `hosts` follows.
+  package func askForHosts() { mailbox.post(.askForHosts) }
+
   /// Applies new settings; for another server, user or namespace everything starts over.
   package func apply(_ settings: FleetSettings) { mailbox.post(.apply(settings)) }
 
@@ -90,6 +97,8 @@ enum FleetMessage: Sendable {
   case remove(KeyDigest)
   case store(FleetStore)
   case send(FleetPurge)
+  case announce(HostNote)
+  case askForHosts
   case apply(FleetSettings)
   case askForLife(@Sendable () -> Void)
   case stop
@@ -104,6 +113,7 @@ final class FleetDesk {
   private let looks: Looks
   private let stores: Stores
   private let purges: PurgeSender
+  private let hosts: HostList
 
   init(
     loop: EventLoop, settings: FleetSettings, connect: @escaping Connect = RedisConnection.init(to:on:limits:),
@@ -115,6 +125,7 @@ final class FleetDesk {
     looks = Looks(server, claims)
     stores = Stores(server, claims)
     purges = PurgeSender(server)
+    hosts = HostList(server)
     server.onLeave = { [unowned self] in
       looks.failAll()
       stores.leave()
@@ -132,12 +143,15 @@ final class FleetDesk {
     case .remove(let digest): stores.remove(digest)
     case .store(let store): stores.store(store)
     case .send(let purge): purges.send(purge)
+    case .announce(let line): hosts.write(line)
+    case .askForHosts: hosts.read()
     case .apply(let settings): server.apply(settings)
     case .askForLife(let answer): answer()
     case .stop:
       looks.stop()
       stores.stop()
       claims.giveAllBack()
+      hosts.remove()
       // The commands of this tick are written at its end.
       loop.atTickEnd { [self] in
         server.stop()

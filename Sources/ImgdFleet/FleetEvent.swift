@@ -17,6 +17,12 @@ package enum FleetEvent: Sendable {
   case purges([HeardPurge])
   /// How many seconds the server's clock is ahead of this machine's, or behind it; reported when that changes.
   case clock(secondsAhead: Int64)
+  /// How many bytes the server keeps at most; 0 where it has no limit. Reported when that is known, or changes.
+  case memory(limit: Int)
+  /// Why this host is not in the list of hosts, in words; nil where it is. Reported when that changes.
+  case unlisted(reason: String?)
+  /// The end of a question for all hosts.
+  case hosts(Result<HostList.Report, HostList.Problem>)
   /// A purge of this host is in the log.
   case sent(nonce: UInt64)
   /// A purge of this host was refused for now; it has to be sent again.
@@ -63,6 +69,8 @@ package enum FleetAnswer: Sendable {
   /// Another host fetches it; the answer follows when that is over, or after three seconds.
   case held
   case found(FleetPicture)
+  /// There is something that others may have a use for, and this host has not: it is left as it is.
+  case foundForOthers
   /// The server has not answered, or has answered with an error.
   case failed
 }

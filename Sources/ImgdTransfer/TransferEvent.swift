@@ -39,6 +39,8 @@ package struct TransferResult: Sendable {
   package let resumedFrom: Int
   /// The length of the body as its headers announced it.
   package let expected: Int?
+  /// Whether it has come from a public address, or from one that only a proxy knows.
+  package var isFromPublicAddress = false
 
   /// The size of the body, decoded.
   package var bytesReceived: Int { payload.count }

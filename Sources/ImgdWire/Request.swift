@@ -13,6 +13,7 @@ package enum Request: Equatable, Sendable {
   case origins(PageRequest)
   case clients(PageRequest)
   case failures(PageRequest)
+  case fleet(PageRequest)
   case query(QueryRequest)
   indirect case entries(EntriesRequest)
   case subscribe(Topics)
@@ -23,8 +24,8 @@ package enum Request: Equatable, Sendable {
 
   /// The commands, by their names on the wire.
   package enum Command: String, CaseIterable, Sendable {
-    case fetch, put, cancel, wait, list, slots, purge, stats, origins, clients, failures, query, entries, subscribe
-    case hello, ping, config, reload
+    case fetch, put, cancel, wait, list, slots, purge, stats, origins, clients, failures, fleet, query, entries
+    case subscribe, hello, ping, config, reload
   }
 
   /// The command of this request.
@@ -41,6 +42,7 @@ package enum Request: Equatable, Sendable {
     case .origins: .origins
     case .clients: .clients
     case .failures: .failures
+    case .fleet: .fleet
     case .query: .query
     case .entries: .entries
     case .subscribe: .subscribe

@@ -64,7 +64,7 @@ extension Request.Command {
     case .query: FieldSet([.url, .identifier, .describe])
     case .entries: FieldSet([.tier, .limit, .cursor, .url, .prefix, .part])
     case .subscribe: FieldSet([.events])
-    case .list, .slots, .origins, .clients, .failures: FieldSet([.limit, .cursor])
+    case .list, .slots, .origins, .clients, .failures, .fleet: FieldSet([.limit, .cursor])
     case .stats, .hello, .ping, .config, .reload: []
     }
   }

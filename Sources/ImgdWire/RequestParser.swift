@@ -155,6 +155,7 @@ enum CommandParser {
     case .origins: .origins(try page(PageRequest(), fields, in: line))
     case .clients: .clients(try page(PageRequest(), fields, in: line))
     case .failures: .failures(try page(PageRequest(), fields, in: line))
+    case .fleet: .fleet(try page(PageRequest(), fields, in: line))
     case .query:
       .query(
         QueryRequest(
@@ -270,7 +271,8 @@ extension Request.Command {
     switch self {
     case .fetch, .put, .query, .purge: #"{"cmd":"\#(rawValue)","url":"https://example.org/a.jpg"}"#
     case .cancel, .wait: #"{"cmd":"\#(rawValue)","receipt":"5d0c9b7e-2a43-4b57-9a57-2c2e3c9e1b11"}"#
-    case .list, .slots, .stats, .origins, .clients, .failures, .entries, .subscribe, .hello, .ping, .config, .reload:
+    case .list, .slots, .stats, .origins, .clients, .failures, .fleet, .entries, .subscribe, .hello, .ping, .config,
+      .reload:
       #"{"cmd":"\#(rawValue)"}"#
     }
   }

@@ -28,7 +28,8 @@ extension Request {
     case .wait(let wait):
       json.field(.receipt, wait.receipt.description)
       json.field(.deliver, wait.delivery?.rawValue)
-    case .list(let page), .slots(let page), .origins(let page), .clients(let page), .failures(let page):
+    case .list(let page), .slots(let page), .origins(let page), .clients(let page), .failures(let page),
+      .fleet(let page):
       page.write(to: &json, usual: PageRequest())
     case .purge(let purge):
       json.field(.url, purge.url)

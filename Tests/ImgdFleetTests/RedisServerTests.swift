@@ -1,7 +1,17 @@
 import ImgdTestSupport
 import Testing
 
-struct RedisServerTests {
+@Suite(.eachServer) struct RedisServerTests {
+  /// Is skipped, and named, for a program that is not there: the tests with a server are not performed with it then.
+  @Test(.enabled(if: RedisProgram.valkey.isInstalled, "there is no /usr/bin/valkey-server"))
+  func `valkey is tested as well`() throws {
+    try RedisProgram.$current.withValue(.valkey) {
+      let server = try RedisServer()
+      let facts = try server.command("INFO", "server").text ?? ""
+      #expect(facts.contains("server_name:valkey"))
+    }
+  }
+
   @Test func `a server answers, and forgets all when it is started again`() throws {
     let server = try RedisServer()
     #expect(try server.command("SET", "a", "1") == .word("OK"))

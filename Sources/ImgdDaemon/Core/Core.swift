@@ -35,6 +35,7 @@ final class Core {
   func receive(_ report: FleetReport) {
     parts.fleetPurges.receive(report.event)
     parts.fleet.receive(report)
+    parts.fleetHosts.receive(report.event)
   }
 
   func apply(_ settings: Configuration) {
@@ -44,6 +45,7 @@ final class Core {
     parts.ledger.reviewSections()
     parts.fleet.apply(settings)
     parts.fleetPurges.apply(settings.fleet)
+    parts.fleetHosts.apply(settings)
     parts.pictures.apply(settings)
     parts.renditions.apply(settings)
     parts.answers.apply(settings)

@@ -18,6 +18,7 @@ struct CoreParts {
   let jobs: FetchJobs
   let fleetPurges: FleetPurges
   let fleet: FleetTier
+  let fleetHosts: FleetHosts
   let commands: CommandCounter
   let hits: PlainHits
   let pipeline: FetchPipeline
@@ -47,6 +48,7 @@ struct CoreParts {
     fleet = FleetTier(
       edge, purges: fleetPurges, pictures: pictures, downloader: downloader, turns: turns, loop: loop,
       settings: settings)
+    fleetHosts = FleetHosts(edge, tier: fleet, purges: fleetPurges, loop: loop, settings: settings)
     made = MadePictures(in: pictures, loop: loop)
     renditions = Renditions(
       decoding: decoding, pictures: pictures, made: made, fleet: fleet, access, turns: turns, loop: loop,

@@ -157,7 +157,7 @@ final class Looks {
           FleetPicture(record: value.record, payload: value.payload, mark: value.mark, stamp: value.stamp, age: age)))
     case .beyondLimit, .newer:
       giveBack(trip)
-      answer(look, .nothing)
+      answer(look, .foundForOthers)
     case .defect(let defect, let front):
       giveBack(trip)
       discard(look, defect, front)
@@ -189,7 +189,7 @@ final class Looks {
     }
     if FleetValue.isNewer(front.span, than: server.settings.layout) {
       if trip.isOurs { server.order(look.claim.withdrawal(in: server.keys)) }
-      return answer(look, .nothing)
+      return answer(look, .foundForOthers)
     }
     if let head = FleetValue.Head(front.span), head.stamp != old {
       // It was not needed: the picture has arrived in the meantime, and nobody must be told that there will be none.

@@ -90,6 +90,24 @@ enum FleetScript: String {
     return redis.pcall('SET', KEYS[1], ARGV[2]).ok and 1 or 0
     """
 
+  /// Returns the hosts and their lines, and deletes lines that are too old, or cannot be told to be of any time. Key:
+  /// the list's. Arguments: the earliest and the latest time of a line, and how many hosts and bytes are returned.
+  case hosts = """
+    local all = redis.call('HGETALL', KEYS[1])
+    local found = {}
+    for place = 1, #all, 2 do
+      local name, line = all[place], all[place + 1]
+      local at = tonumber(string.match(line, '^at=(%d+)%s'))
+      if not at or at < tonumber(ARGV[1]) or at > tonumber(ARGV[2]) then
+        redis.pcall('HDEL', KEYS[1], name)
+      elseif #found < 2 * tonumber(ARGV[3]) and #name <= 16 and #line <= tonumber(ARGV[4]) then
+        found[#found + 1] = name
+        found[#found + 1] = line
+      end
+    end
+    return found
+    """
+
   func command(keys: [String], _ arguments: [String] = []) -> RedisCommand {
     var command = RedisCommand("EVAL", rawValue, String(keys.count))
     for word in keys + arguments { command.add(word) }
@@ -102,6 +120,8 @@ struct FleetKeys: Equatable {
   let namespace: String
 
   var purges: String { namespace + ":purges" }
+  /// A line of each host about itself.
+  var hosts: String { namespace + ":hosts" }
   /// A random number that is made when the data are new.
   var generation: String { namespace + ":generation" }
 

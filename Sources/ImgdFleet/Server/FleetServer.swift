@@ -35,6 +35,8 @@ final class FleetServer {
   private var attempts = 0
   private var timer: Timer?
   private var readOnly: FleetTrouble?
+  /// The limit of its memory as it was reported; nil before.
+  private var mostMemory: Int?
   /// Called when the fleet can no longer be used: nothing that is under way will be answered.
   var onLeave: () -> Void = {}
 
@@ -168,6 +170,8 @@ final class FleetServer {
   private func accept(_ facts: ServerFacts) {
     clock = facts.clock
     readOnly = facts.readOnly
+    if facts.mostMemory != mostMemory { report(.memory(limit: facts.mostMemory)) }
+    mostMemory = facts.mostMemory
     timer?.cancel()
     if state.isReadable { return enter() }
     generation = facts.generation

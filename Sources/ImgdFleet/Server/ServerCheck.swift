@@ -6,6 +6,8 @@ struct ServerFacts {
   let clock: ServerClock
   /// Why nothing can be written to it; nil if it can.
   let readOnly: FleetTrouble?
+  /// The bytes that it keeps at most; 0 for no limit.
+  let mostMemory: Int
 }
 
 /// One check, at the beginning and from time to time: whether the server may be used, and be written to.
@@ -16,6 +18,7 @@ final class ServerCheck {
   private var sections: [String] = []
   private var clock = ServerClock()
   private var readOnly: FleetTrouble?
+  private var mostMemory = 0
 
   /// Begins at once; `then` is called once with the outcome.
   @discardableResult init(
@@ -37,7 +40,9 @@ final class ServerCheck {
 
   /// Nothing is written before it is known that the server may be used.
   private func goOn() throws(FleetTrouble) {
-    if let trouble = ServerRules(sections).trouble {
+    let rules = ServerRules(sections)
+    mostMemory = rules.mostMemory
+    if let trouble = rules.trouble {
       guard trouble.phase == .readOnly else { throw trouble }
       readOnly = trouble
     }
@@ -61,7 +66,8 @@ final class ServerCheck {
     guard let generation = Self.generation(reply) else {
       throw FleetTrouble(.refused, "its key \(keys.generation) is somebody else's: set another Fleet.Namespace=")
     }
-    report(.success(ServerFacts(generation: generation, clock: clock, readOnly: readOnly)))
+    report(
+      .success(ServerFacts(generation: generation, clock: clock, readOnly: readOnly, mostMemory: mostMemory)))
   }
 
   /// The number in the key of the generation; nil for anything else.
@@ -102,6 +108,9 @@ struct ServerRules {
       }
     }
   }
+
+  /// Its `maxmemory`, in bytes; 0 where there is no limit, or none that can be read.
+  var mostMemory: Int { facts["maxmemory"].flatMap { Int($0) } ?? 0 }
 
   /// What is wrong with the server; nil for one that can be read and written.
   var trouble: FleetTrouble? {

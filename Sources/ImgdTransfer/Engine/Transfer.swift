@@ -280,19 +280,23 @@ final class Transfer {
     do throws(SystemFailure) {
       let result = TransferResult(
         payload: try exchange.takeBody(), head: exchange.answerHead, retries: retry.made,
-        resumedFrom: exchange.resumedFrom, expected: exchange.expected)
+        resumedFrom: exchange.resumedFrom, expected: exchange.expected,
+        isFromPublicAddress: isFromPublicAddress(exchange))
       finish(.received(result))
     } catch { finish(.failed(TransferFailure(.unavailable, "no room for the body: \(error)"))) }
   }
 
   /// A host whose name a proxy has resolved has no known address, and counts as public.
+  private func isFromPublicAddress(_ exchange: Exchange) -> Bool {
+    (exchange.addresses.connected ?? IPAddress(exchange.request.url.host))?.isPublic ?? true
+  }
+
   private func redirect(to location: String, from exchange: Exchange) {
     do throws(TransferFailure) {
       let url = exchange.request.url
       let target = try url.following(location)
-      let address = exchange.addresses.connected ?? IPAddress(url.host)
       let redirect = TransferRedirect(
-        head: exchange.answerHead, target: target.text, isFromPublicAddress: address?.isPublic ?? true,
+        head: exchange.answerHead, target: target.text, isFromPublicAddress: isFromPublicAddress(exchange),
         retries: retry.made)
       finish(.redirected(redirect))
     } catch { finish(.failed(error)) }

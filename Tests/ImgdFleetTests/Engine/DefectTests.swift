@@ -5,7 +5,7 @@ import Testing
 
 @testable import ImgdFleet
 
-struct DefectTests {
+@Suite(.eachServer) struct DefectTests {
   private func defect(_ bench: FleetBench, _ serial: UInt64) throws -> FleetDefect {
     try bench.next("defect") { event in
       if case .defect(serial, let defect) = event { defect } else { nil }

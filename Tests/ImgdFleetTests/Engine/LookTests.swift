@@ -5,7 +5,7 @@ import Testing
 
 @testable import ImgdFleet
 
-struct LookTests {
+@Suite(.eachServer) struct LookTests {
   @Test func `a picture that one host has stored is found by another`() throws {
     let server = try RedisServer()
     let (one, other) = (try FleetBench(on: server), try FleetBench(on: server))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ImgdFleet
 
-struct PurgeTests {
+@Suite(.eachServer) struct PurgeTests {
   private func purge(_ nonce: UInt64, _ filter: PurgeFilter = PurgeFilter()) -> FleetPurge {
     FleetPurge(filter, isSoft: false, askedAt: WallClock.seconds, nonce: nonce)
   }

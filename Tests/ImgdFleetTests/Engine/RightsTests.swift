@@ -5,11 +5,12 @@ import Testing
 
 @testable import ImgdFleet
 
-struct RightsTests {
+@Suite(.eachServer) struct RightsTests {
   /// What a user of the server has to be permitted, and no more.
   private static let commands = [
     "info", "time", "get", "set", "getrange", "eval", "pexpire", "del", "unlink", "publish",
-    "subscribe", "unsubscribe", "xadd", "xread", "xrange", "xrevrange",
+    "subscribe", "unsubscribe", "xadd", "xread", "xrange", "xrevrange", "hset",
+    "hgetall", "hdel",
   ]
 
   @Test func `these rights are enough for all that is done`() throws {
@@ -22,7 +23,7 @@ struct RightsTests {
       .joined().map { Array($0.utf8) })
     let password = server.directory + "/password"
     try write("secret\n", to: password)
-    let hosts = try (0..<2).map { _ in
+    var hosts = try (0..<2).map { _ in
       try FleetBench(on: server) { ($0.user, $0.passwordFile) = ("fleet", password) }
     }
     let picture = TestedPicture()
@@ -46,7 +47,11 @@ struct RightsTests {
     hosts[0].engine.send(FleetPurge(filter, isSoft: false, askedAt: 0, nonce: 4))
     #expect(try hosts[1].purges().first?.purge.nonce == 4)
     #expect(try server.command("EXISTS", key(picture.digest)) == .number(0))
+    hosts[0].engine.announce(.sample("web1"))
+    #expect(try hosts[0].listed().hosts.map(\.line.machine) == ["web1"])
     #expect(hosts.allSatisfy { $0.all.allSatisfy { if case .state = $0 { false } else { true } } })
+    hosts = []
+    try server.wait("departure") { try server.command("HLEN", "imgd:hosts") == .number(0) }
     let denied = try server.command("ACL", "LOG").list ?? []
     #expect(denied.isEmpty, "nothing was refused")
   }

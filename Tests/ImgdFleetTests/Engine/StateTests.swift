@@ -5,7 +5,7 @@ import Testing
 
 @testable import ImgdFleet
 
-struct StateTests {
+@Suite(.eachServer) struct StateTests {
   /// No pause before the next attempt is longer, if there were only a few.
   private let pause = Duration.seconds(5)
 

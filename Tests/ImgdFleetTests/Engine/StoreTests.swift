@@ -5,7 +5,7 @@ import Testing
 
 @testable import ImgdFleet
 
-struct StoreTests {
+@Suite(.eachServer) struct StoreTests {
   @Test func `a picture that comes after its claim has ended is not stored`() throws {
     let server = try RedisServer()
     let bench = try FleetBench(on: server)

@@ -66,6 +66,8 @@ final class FleetBench: FleetHost, Sendable {
     case .remove(let digest): engine.remove(digest)
     case .store(let store): engine.store(store)
     case .send(let purge): engine.send(purge)
+    case .announce(let line): engine.announce(line)
+    case .askForHosts: engine.askForHosts()
     case .apply(let settings): engine.apply(settings)
     case .askForLife(let answer): engine.askForLife(answer)
     case .stop: engine.stop()

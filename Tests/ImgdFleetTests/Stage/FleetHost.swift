@@ -106,6 +106,12 @@ extension FleetHost {
     return serial
   }
 
+  /// All hosts that are in the list.
+  func listed() throws -> HostList.Report {
+    order(.askForHosts)
+    return try next("list of hosts") { if case .hosts(let outcome) = $0 { outcome } else { nil } }.get()
+  }
+
   func end(of serial: UInt64) throws -> FleetStoring {
     try next("end of a store") { event in
       if case .stored(serial, let outcome) = event { outcome } else { nil }
@@ -129,6 +135,18 @@ extension FleetAnswer {
     case .arriving: "arriving"
     case .found: "found"
     case .failed: "failed"
+    case .foundForOthers: "found for others"
     }
+  }
+}
+
+extension HostNote {
+  /// What some host says about itself.
+  static func sample(_ machine: String = "web1") -> HostNote {
+    var note = HostNote()
+    (note.machine, note.version, note.layout, note.position) = (machine, "0.1.0", 1, 7)
+    (note.waiting, note.pending) = (2, 3)
+    note.settings = [Setting("Fleet.MaxObject", "1M"), Setting("Downloads.AcceptTypes", "jpeg png")]
+    return note
   }
 }

@@ -1,6 +1,17 @@
 import Glibc
 import ImgdSystem
 
+/// A program that speaks the protocol of Redis.
+package enum RedisProgram: String, CaseIterable, Sendable {
+  case redis = "/usr/bin/redis-server"
+  case valkey = "/usr/bin/valkey-server"
+
+  /// The one that a task starts as its servers.
+  @TaskLocal package static var current = redis
+
+  package var isInstalled: Bool { unsafe access(rawValue, X_OK) == 0 }
+}
+
 /// A real redis-server with a directory of its own, at a Unix socket, and at a loopback port where one is
 /// asked for. It keeps nothing beyond its process unless its options say so.
 package final class RedisServer: Sendable {
@@ -11,6 +22,7 @@ package final class RedisServer: Sendable {
   package let socket: String
   package let port: Int?
   private let wrapper: [String]
+  private let executable = RedisProgram.current.rawValue
   /// Nil while it does not run.
   private let program: Shared<pid_t?>
   private let options: Shared<[String]>
@@ -49,7 +61,7 @@ package final class RedisServer: Sendable {
     let places =
       ["--unixsocket", socket, "--dir", directory, "--port", String(port ?? 0)]
       + ["--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--daemonize", "no"]
-    let words = wrapper + ["/usr/bin/redis-server"] + places + options
+    let words = wrapper + [executable] + places + options
     let pid = try ChildProcess.spawn(
       words[0], Array(words.dropFirst()), output: directory + "/output")
     program.with { $0 = pid }

@@ -99,6 +99,8 @@ struct Interview {
     let stats: Reply
     let config: Reply
     var origins: [Reply] = []
+    /// The pages of the answer to `fleet`.
+    var hosts: [Reply] = []
   }
 
   let findings: [Finding]
@@ -110,9 +112,13 @@ struct Interview {
       let start = Instant.current
       _ = try context.ask(.ping, over: connection)
       let microseconds = (Instant.current - start).nanoseconds / 1000
-      let answers = Answers(
+      var answers = Answers(
         hello: try context.ask(.hello, over: connection).reply, stats: try context.ask(.stats, over: connection).reply,
         config: try context.ask(.config, over: connection).reply, origins: try context.origins(over: connection))
+      if answers.stats.object("fleet") != nil {
+        // A daemon that is too old for the question can be judged all the same.
+        answers.hosts = (try? context.pages(of: { .fleet($0) }, over: connection))?.map { $0.reply } ?? []
+      }
       self.answers = answers
       findings = [.ok("answer", "after \(microseconds) µs"), Self.version(of: answers.hello, place)]
     } catch {

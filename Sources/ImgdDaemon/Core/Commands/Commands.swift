@@ -16,6 +16,7 @@ final class Commands {
   private let stats: StatsCommand
   private let activity: ActivityCommands
   private let origins: OriginsCommand
+  private let fleet: FleetCommand
   private let service: ServiceCommands
 
   init(_ parts: CoreParts, loop: EventLoop, in surroundings: Surroundings) {
@@ -29,6 +30,7 @@ final class Commands {
     purging = PurgeCommand(parts, loop: loop)
     origins = OriginsCommand(parts, loop: loop)
     activity = ActivityCommands(parts, loop: loop)
+    fleet = FleetCommand(parts, server: surroundings.fleetServer)
     stats = StatsCommand(parts, origins: origins, loop: loop, in: surroundings)
     service = ServiceCommands(parts, reload: surroundings.reload)
   }
@@ -59,6 +61,8 @@ final class Commands {
     case .origins: client.refuse(id: id, receipt: nil, .onlyForAdmins("what is known of all origins"))
     case .clients(let page): activity.clients(page, id: id, for: client)
     case .failures(let page): activity.failures(page, id: id, for: client)
+    case .fleet(let page) where access.seesEverything(client.peer): fleet.hosts(page, id: id, for: client)
+    case .fleet: client.refuse(id: id, receipt: nil, .onlyForAdmins("the hosts of the fleet"))
     case .query(let query): inspection.query(query, id: id, for: client)
     case .entries(let entries): inspection.entries(entries, id: id, for: client)
     case .subscribe(let topics): service.subscribe(to: topics, id: id, for: client)

@@ -43,6 +43,8 @@ final class MergedDownload {
   var state = State.queued
   /// The last purge of the fleet that was heard before its transfer began.
   var mark: FleetPosition?
+  /// Whether the fleet keeps what other hosts have a use for, and does not get its picture.
+  var leavesFleet = false
   /// When it began to wait for its turn.
   var queuedAt: Instant?
   /// When its transfer began; nil while it waits.

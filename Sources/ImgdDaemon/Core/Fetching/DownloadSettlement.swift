@@ -61,7 +61,8 @@ final class DownloadSettlement: FetchPart {
     let vary = download.mergeKey.outcome(varying: directions.varying)
     let image = CachedImage.make(
       key: key, body: ImageBody(result.payload, facts: ImageFacts(picture), checksum: received.checksum),
-      answer: ImageAnswer(received.response, freshness: freshness, vary: vary),
+      answer: ImageAnswer(
+        received.response, freshness: freshness, vary: vary, isFromPublicAddress: result.isFromPublicAddress),
       tags: download.tags, owner: download.owner, serial: download.serial, isPurged: download.isPurgedEverywhere,
       checked: download.checked, stored: moment)
     keep(image, of: download)

@@ -22,6 +22,7 @@
 //             a failure        end
 //   fleet     of use           show, and confirm afterwards what is stale; give, if it is no picture
 //             of no use        claim, once; else as nothing
+//             for others       download, and leave what the fleet has
 //             an earlier wait  find
 //             nothing          download; recall, where only what is stored is wanted
 //   settled   an outcome       end; findForm, where it comes without bytes
@@ -106,6 +107,8 @@ struct FetchMachine {
   private(set) var wasInterrupted = false
   /// Whether it may still try to have other hosts wait for its download.
   private var mayClaim = true
+  /// Whether the fleet has something for other hosts under its key, in whose place nothing is stored.
+  private(set) var leavesFleet = false
   /// How often the origin has refused the URL of another fetch for the same key.
   private(set) var refusals = 0
   /// What is looked for where the present key, under which its user may have put a picture, has nothing fresh.
@@ -253,6 +256,7 @@ struct FetchMachine {
 
   private mutating func askFleet() -> Step {
     mayClaim = true
+    leavesFleet = false
     return .askFleet
   }
 
@@ -262,6 +266,7 @@ struct FetchMachine {
     case .nothing(let claim): goOn(under: claim)
     case .nothingEarlier: .find
     case .replaceable(let stamp): replace(stamp)
+    case .foundForOthers: leave()
     case .picture(let found) where newer(found.image, offered) === found.image: judge(found, circumstances)
     case .answer(let found) where isOfUse(found.image, circumstances): .giveOfFleet(found)
     case .picture(let found), .answer(let found): replace(found.stamp)
@@ -310,6 +315,12 @@ struct FetchMachine {
     guard mayClaim, !mode.isForStored else { return goOn(under: nil) }
     mayClaim = false
     return .claim(stamp: stamp)
+  }
+
+  /// Fetches it for this host alone.
+  private mutating func leave() -> Step {
+    leavesFleet = true
+    return goOn(under: nil)
   }
 
   private func goOn(under claim: FleetClaim?) -> Step {

@@ -224,6 +224,7 @@ final class FetchPipeline: FetchPart {
     job.isCoalesced = job.isCoalesced || place.isShared
     if place.isShared, job.machine.isMiss, !job.machine.wasInterrupted { pictures.memory.noteCoalesced() }
     fleet.attach(claim, to: place.download)
+    if job.machine.leavesFleet { place.download.leavesFleet = true }
     startTransfers()
     if job.state == .running, job.isQueued { tellStarted(job) }
     if job.download?.hasHeaders == true { answers.tellProgress(of: job) }

@@ -63,12 +63,14 @@ final class FleetForms {
   func receive(_ answer: FleetAnswer, _ picture: PictureMeasures?, for serial: UInt64) -> Bool {
     guard let look = underWay[serial] else { return false }
     switch answer {
+    case .arriving: limit(look, to: FleetLook.longest(timeout: settings.fleet.timeout) + settings.fleet.timeout)
     case .nothing: miss(look)
     case .claimed:
       look.claim = claims.open(serial, isForDownload: false)
       miss(look)
     case .held: hold(look)
     case .found(let found): judge(found, picture, for: look)
+    case .foundForOthers: leaveIt(look)
     case .failed:
       counts.timeouts += 1
       end(look, nil)
@@ -108,14 +110,16 @@ final class FleetForms {
       return replace(found.stamp, for: look)
     }
     guard let image = look.accept(FoundForm(payload: found.payload, checksum: found.record.checksum, picture: picture))
-    else {
-      // Hosts with other limits may use it: it stays.
-      counts.misses += 1
-      look.mark = nil
-      return end(look, nil)
-    }
+    else { return leaveIt(look) }
     counts.hits += 1
     end(look, image)
+  }
+
+  /// Leaves what is there to hosts with other limits, or of a later release: they may use it.
+  private func leaveIt(_ look: FormLook) {
+    counts.misses += 1
+    look.mark = nil
+    end(look, nil)
   }
 
   /// Claims what is of no use, once, so that a new form takes its place.

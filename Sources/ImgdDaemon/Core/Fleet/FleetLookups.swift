@@ -12,6 +12,7 @@ import ImgdCache
 import ImgdFleet
 import ImgdPicture
 import ImgdSystem
+import ImgdTransfer
 import ImgdWire
 
 /// The looks under way: fetches that agree in what they ask for share one.
@@ -132,6 +133,7 @@ final class FleetLookups {
     case .nothing: miss(lookup, .nothing(nil))
     case .claimed: miss(lookup, .nothing(claims.open(serial)))
     case .held: hold(lookup)
+    case .foundForOthers: miss(lookup, .foundForOthers)
     case .found(let found): end(lookup, finding(found, picture, for: lookup))
     case .failed:
       counts.timeouts += 1
@@ -158,6 +160,11 @@ final class FleetLookups {
 
   private func finding(_ found: FleetPicture, _ picture: PictureMeasures?, for lookup: FleetLookup) -> FleetFinding {
     counts.bytesRead += found.payload.count
+    if !found.isAnswer, picture == nil, PictureFormat(rawValue: found.record.facts.format) == nil {
+      // Another version knows the format, and may show it.
+      counts.misses += 1
+      return .foundForOthers
+    }
     let sound =
       found.isAnswer
       ? found.answer(for: lookup, at: loop.now) : picture.flatMap { found.image($0, for: lookup, at: loop.now) }
@@ -166,9 +173,13 @@ final class FleetLookups {
       return .replaceable(stamp: found.stamp)
     }
     let verdict = history.verdict(on: image.key, tags: image.tags, mark: found.mark, age: found.age)
-    guard verdict != .purged, picture.map(accepts) ?? true else {
+    guard verdict != .purged else {
       counts.misses += 1
       return .replaceable(stamp: found.stamp)
+    }
+    guard accepts(image, picture, for: lookup.name.key) else {
+      counts.misses += 1
+      return .foundForOthers
     }
     if verdict == .stale { image.markStale() }
     counts.hits += 1
@@ -176,8 +187,25 @@ final class FleetLookups {
     return found.isAnswer ? .answer(shown) : .picture(shown)
   }
 
-  private func accepts(_ picture: PictureMeasures) -> Bool {
-    settings.downloads.acceptTypes.contains { $0.rawValue == picture.format.name }
+  /// Whether this host would take the picture, or the answer without one, from its origin itself, as far as that is known.
+  private func accepts(_ image: CachedImage, _ picture: PictureMeasures?, for key: MergeKey) -> Bool {
+    let isAccepted = picture.map { picture in
+      settings.downloads.acceptTypes.contains { $0.rawValue == picture.format.name }
+    }
+    return isAccepted ?? true && image.byteCount <= settings.downloads.maxBytes && mayConnect(for: image, key)
+  }
+
+  /// Whether this host may connect to where another host has fetched a picture.
+  private func mayConnect(for image: CachedImage, _ key: MergeKey) -> Bool {
+    if let address = IPAddress(image.url.host) {
+      return AddressRule(settings.network).permits(address, afterPublic: key.isAfterPublic)
+    }
+    if image.isFromPublicAddress { return true }
+    return switch settings.network.privateAddresses {
+    case .allow: true
+    case .direct: !key.isAfterPublic
+    case .deny: false
+    }
   }
 
   /// Tells all who wait, in parts if there are many.
@@ -257,6 +285,8 @@ enum FleetFinding {
   case nothingEarlier
   /// What was found is of no use. It can be claimed, so that a picture takes its place.
   case replaceable(stamp: UInt64)
+  /// What was found is for other hosts, and stays as it is: the origin has to be asked, for this one alone.
+  case foundForOthers
   case picture(FleetFound)
   /// A redirect, or a failure: what the origin has said to another host.
   case answer(FleetFound)

@@ -37,7 +37,9 @@ final class FleetTier {
   /// The state that was logged last.
   private var told: FleetState?
   /// By how many seconds this machine's clock is behind the one that all hosts go by.
-  private var secondsAhead: Int64 = 0
+  private(set) var secondsAhead: Int64 = 0
+  /// How many bytes the server keeps at most, 0 for no limit; nil as long as that is not known.
+  private(set) var mostMemory: Int?
 
   init(
     _ fleet: (any Fleet)?, purges: FleetPurges, pictures: PictureTiers, downloader: Downloader, turns: Turns,
@@ -132,14 +134,14 @@ final class FleetTier {
   /// Stores what a download has brought, if it is for everybody; else removes what others would find afterwards. What
   /// was confirmed without its bytes says nothing about what others have.
   func keep(_ image: CachedImage, of download: MergedDownload) {
-    guard !download.isPurged, image.hasBody else { return giveUp(download) }
+    guard !download.isPurged, image.hasBody, !download.leavesFleet else { return giveUp(download) }
     share(image, of: download)
   }
 
   /// Stores an answer without a picture in its place, if its origin has named the time for which that holds; else removes
   /// what others would find.
   func keep(answer: CachedImage?, named isNamed: Bool, of download: MergedDownload) {
-    guard !download.isPurged else { return giveUp(download) }
+    guard !download.isPurged, !download.leavesFleet else { return giveUp(download) }
     let isForAll = [404, 410].contains(answer?.response.status ?? 0) || answer?.redirect != nil
     guard let answer, isNamed, isForAll, !answer.freshness.needsConfirmation else { return remove(download) }
     share(answer, of: download)
@@ -210,7 +212,8 @@ final class FleetTier {
       counts.invalid += 1
       Log.debug(.fleet) { "a value of the fleet's server was deleted: it is \(defect.rawValue)" }
     case .clock(let ahead): secondsAhead = ahead
-    case .joined, .purges, .sent, .unsent: break
+    case .memory(let limit): mostMemory = limit
+    case .joined, .purges, .sent, .unsent, .unlisted, .hosts: break
     }
   }
 
@@ -256,6 +259,10 @@ protocol Fleet: AnyObject {
   func store(_ store: FleetStore)
   /// Puts a purge into the log; `sent` or `unsent` follows.
   func send(_ purge: FleetPurge)
+  /// Writes what this host is like into the list of hosts.
+  func announce(_ line: HostNote)
+  /// Reads the list of hosts; `hosts` follows.
+  func askForHosts()
 }
 
 /// An event of the fleet on its way to the core, with the picture that its value was recognised as.
@@ -296,8 +303,9 @@ extension JSONWriter {
     fields([
       "hits": counts.hits, "misses": counts.misses, "waits": counts.waits, "timeouts": counts.timeouts,
       "stores": counts.stores, "refused": counts.refused, "overtaken": counts.overtaken, "invalid": counts.invalid,
-      "bytes_read": counts.bytesRead, "bytes_stored": counts.bytesStored,
+      "bytes_read": counts.bytesRead, "bytes_stored": counts.bytesStored, "clock_ahead_s": Int(tier.secondsAhead),
     ])
+    if let limit = tier.mostMemory { field("maxmemory", limit) }
     object("purges") { line in
       line.fields([
         "sent": purges.counts.sent, "heard": purges.counts.heard, "pending": purges.pending, "waiting": purges.lag,

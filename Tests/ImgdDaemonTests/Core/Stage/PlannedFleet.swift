@@ -17,6 +17,8 @@ final class PlannedFleet: Fleet {
     case remove(KeyDigest)
     case store(FleetStore)
     case send(FleetPurge)
+    case announce(HostNote)
+    case askForHosts
   }
 
   private(set) var orders: [Order] = []
@@ -63,6 +65,8 @@ final class PlannedFleet: Fleet {
     orders.append(.release(serial: serial, removing: removing))
   }
 
+  func announce(_ line: HostNote) { orders.append(.announce(line)) }
+  func askForHosts() { orders.append(.askForHosts) }
   func remove(_ digest: KeyDigest) { orders.append(.remove(digest)) }
   func store(_ store: FleetStore) { orders.append(.store(store)) }
 
@@ -99,6 +103,14 @@ extension PlannedFleet {
     orders.compactMap { if case .store(let store) = $0 { store } else { nil } }
   }
 
+  /// What the core has said about its host.
+  var lines: [HostNote] {
+    orders.compactMap { if case .announce(let line) = $0 { line } else { nil } }
+  }
+
+  /// How often it has asked for all hosts.
+  var questions: Int { orders.count { if case .askForHosts = $0 { true } else { false } } }
+
   /// The serial of the last look or claim.
   var lastSerial: UInt64 {
     for order in orders.reversed() {
@@ -120,7 +132,7 @@ extension PlannedFleet {
     }
     return orders.compactMap { order in
       switch order {
-      case .join, .send: nil
+      case .join, .send, .announce, .askForHosts: nil
       case .look(let look): (look.claims ? "look " : "read ") + number(look.serial)
       case .claim(let serial, _, let stamp): "claim \(number(serial)) for \(stamp)"
       case .renew(let serial): "renew " + number(serial)
