@@ -135,10 +135,9 @@ struct TLSTests {
     for settings in [TLSSettings(caFile: wrong.authority), TLSSettings()] {
       let trouble = try trouble(place(server.port, settings))
       #expect(trouble.phase == .refused)
-      #expect(
-        trouble.reason
-          == "the certificate of 127.0.0.1: unable to get local issuer certificate: set Fleet.CAFile="
-      )
+      // Redis sends the authority's certificate as well, so there may be two reasons.
+      #expect(trouble.reason.hasPrefix("the certificate of 127.0.0.1: "))
+      #expect(trouble.reason.hasSuffix(": set Fleet.CAFile="))
     }
   }
 
