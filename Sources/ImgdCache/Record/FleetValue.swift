@@ -115,7 +115,9 @@ package struct FleetValue: Sendable {
   }
 
   /// Reads a value that was found under a digest, and verifies all of it.
-  package static func decode(_ arrived: ArrivedValue, under digest: KeyDigest) -> Result<FleetValue, FleetValueProblem> {
+  package static func decode(
+    _ arrived: ArrivedValue, under digest: KeyDigest
+  ) -> Result<FleetValue, FleetValueProblem> {
     let front = arrived.front
     guard let head = Head(front.span) else { return .failure(.foreign) }
     // Without memory for the picture, too.

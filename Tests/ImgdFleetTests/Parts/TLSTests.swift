@@ -9,6 +9,7 @@ import Testing
 /// Connections with TLS to a real redis-server.
 struct TLSTests {
   private static let address = "127.0.0.1"
+  private static var still: LoopClock { .manual(at: Instant(nanoseconds: 1_000_000_000_000)) }
 
   private let directory = TemporaryDirectory()
   private let certificates: TestCertificates
@@ -17,7 +18,8 @@ struct TLSTests {
   init() throws {
     SignalWatch.block([SIGPIPE])
     certificates = try TestCertificates(in: directory.path)
-    loop = try EventLoop()
+    // No time passes, so that nothing is late however busy the machine is.
+    loop = try EventLoop(clock: Self.still)
   }
 
   private var trusted: TLSSettings { TLSSettings(caFile: certificates.authority) }
@@ -135,10 +137,9 @@ struct TLSTests {
     for settings in [TLSSettings(caFile: wrong.authority), TLSSettings()] {
       let trouble = try trouble(place(server.port, settings))
       #expect(trouble.phase == .refused)
-      #expect(
-        trouble.reason
-          == "the certificate of 127.0.0.1: unable to get local issuer certificate: set Fleet.CAFile="
-      )
+      // Redis sends the authority's certificate as well, so there may be two reasons.
+      #expect(trouble.reason.hasPrefix("the certificate of 127.0.0.1: "))
+      #expect(trouble.reason.hasSuffix(": set Fleet.CAFile="))
     }
   }
 
@@ -181,7 +182,7 @@ struct TLSTests {
 
   /// A Redis without TLS waits for the end of the line.
   @Test func `a server that says nothing is asked about in words`() throws {
-    let clock = LoopClock.manual(at: Instant(nanoseconds: 1_000_000_000_000))
+    let clock = Self.still
     let loop = try EventLoop(clock: clock)
     let silent = try PassedListener()
     let connection = try RedisConnection(

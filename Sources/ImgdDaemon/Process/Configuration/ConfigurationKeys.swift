@@ -197,7 +197,7 @@ extension Configuration: ProgramConfiguration {
       "The largest picture that is written to the server, or read from it."),
     Key(
       .fleet, "Timeout", \.fleet.timeout, .duration(.milliseconds(1)...(.seconds(10))),
-      "How long a look-up in the server may take before the origin is asked."),
+      "How long the server may take for the first byte of an answer, and for each pause after it."),
     Key(
       .fleet, "TTL", \.fleet.ttl, .duration(.seconds(1)...anyDuration.upperBound),
       "How long the server keeps a picture at most after it was stored or confirmed."),
