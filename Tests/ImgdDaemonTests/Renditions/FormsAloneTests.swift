@@ -1,3 +1,4 @@
+import ImgdFleet
 import ImgdSystem
 import ImgdTestSupport
 import ImgdWire
