@@ -104,7 +104,10 @@ struct FleetLayoutTests {
         throw TestFailure("it is claimed")
       }
       #expect(try hosts.value(answer.digest) == value)
-      #expect(try hosts.server.command("EXISTS", "imgd:r:\(picture.digest.hex)") == .number(0))
+      // Who has claimed in vain is told before the claim is gone.
+      try hosts.server.wait("end of the claim") {
+        try hosts.server.command("EXISTS", "imgd:r:\(picture.digest.hex)") == .number(0)
+      }
       try hosts.server.command("DEL", "imgd:p:\(picture.digest.hex)")
     }
   }
@@ -114,6 +117,7 @@ struct FleetLayoutTests {
     let answer = TestedPicture.answer()
     let claim = try hosts.old.claim(answer.digest)
     #expect(try hosts.old.store(answer, serial: claim, generation: hosts.generation) == .tooLarge)
+    try hosts.server.wait("end of the claim") { try hosts.value(answer.digest).isEmpty }
     guard case .claimed = try hosts.new.look(answer.digest) else { throw TestFailure("it is held") }
   }
 
