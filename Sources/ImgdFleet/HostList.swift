@@ -102,7 +102,8 @@ package final class HostList {
   private func fail(_ reason: String) { server.report(.hosts(.failure(Problem(reason: reason)))) }
 
   private static func words(for failure: String) -> String {
-    guard failure.contains("NOPERM") || failure.contains("ACL") else {
+    // The first for commands, the others for those in scripts: of Valkey, and of Redis 7.0.
+    guard ["NOPERM", "ACL failure", "can't run this command"].contains(where: failure.contains) else {
       return "the fleet's server has refused it: \(failure)"
     }
     return "the user may not use the list of hosts (\(failure)): give it +hset +hgetall +hdel, as in fleet/users.acl"

@@ -1,10 +1,11 @@
-import ImgdFleet
+import ImgdSystem
 import ImgdTestSupport
 import ImgdWire
 import Testing
 
 @testable import ImgdCache
 @testable import ImgdDaemon
+@testable import ImgdFleet
 
 /// Hosts of one fleet with other settings or versions: none shows what it would not take from the origin itself, and none
 /// takes from the others what they have.
@@ -58,7 +59,7 @@ struct DifferentHostsTests {
     scene.stage.origin.plan("/a", FleetScene.fresh())
     let sound = try FleetScene.picture()
     var record = sound.record
-    record.facts.format = format
+    record.facts = ImageFacts(format: format, width: 1, height: 1, frames: 1, orientation: 1)
     let bytes = [UInt8](repeating: 7, count: sound.payload.count)
     scene.fleet.plan(
       .found(FleetPicture(record: record, payload: Payload(bytes), mark: sound.mark, stamp: 1, age: .zero)))

@@ -1,10 +1,11 @@
-import Glibc
-import ImgdFleet
+import ImgdCache
+import ImgdSystem
 import ImgdTestSupport
 import ImgdWire
 import Testing
 
 @testable import ImgdDaemon
+@testable import ImgdFleet
 
 /// What a host says about itself, and the command `fleet`.
 struct FleetHostsTests {
