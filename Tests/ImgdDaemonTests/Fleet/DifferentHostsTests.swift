@@ -48,7 +48,7 @@ struct DifferentHostsTests {
     scene.stage.origin.plan("/a", .status(404))
     scene.fleet.plan(.foundForOthers)
     #expect(try scene.outcome() == "http_status")
-    #expect(scene.words == ["look #1", "remove #1"])
+    #expect(scene.words == ["look #1", "remove"])
   }
 
   @Test(arguments: [(UInt8(250), ["look #1"], 0), (1, ["look #1", "claim #2 for 1", "store #2"], 1)])

@@ -150,7 +150,8 @@ struct FleetHostsTests {
   }
 
   @Test func `a machine alone says so`() throws {
-    let answer = try CoreStage().client.ask(#"{"cmd":"fleet"}"#)
+    let stage = try CoreStage()
+    let answer = try stage.client.ask(#"{"cmd":"fleet"}"#)
     #expect(answer["hosts"]?.array?.isEmpty == true && answer["state"] == "off")
   }
 
