@@ -91,10 +91,12 @@ package final class HostList {
 
   private func hosts(in parts: [RedisReply]) -> [ListedHost] {
     let now = server.now
-    return stride(from: 0, to: parts.count - 1, by: 2).prefix(Self.mostHosts).compactMap { place in
-      guard let name = parts[place].text, let number = UInt64(name, radix: 16),
-        let (line, at) = parts[place + 1].bytes.flatMap(HostNote.read)
-      else { return nil }
+    return parts.prefix(Self.mostHosts).compactMap { part in
+      guard let bytes = part.bytes, let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else { return nil }
+      let name = String(decoding: bytes[..<colon], as: UTF8.self)
+      guard let number = UInt64(name, radix: 16), let (line, at) = HostNote.read(Array(bytes[(colon + 1)...])) else {
+        return nil
+      }
       return ListedHost(name: name, number: number, age: .milliseconds(max(now - at, 0)), line: line)
     }
   }
@@ -102,7 +104,8 @@ package final class HostList {
   private func fail(_ reason: String) { server.report(.hosts(.failure(Problem(reason: reason)))) }
 
   private static func words(for failure: String) -> String {
-    guard failure.contains("NOPERM") || failure.contains("ACL") else {
+    // The first for commands, the others for those in scripts: of Valkey, and of Redis 7.0.
+    guard ["NOPERM", "ACL failure", "can't run this command"].contains(where: failure.contains) else {
       return "the fleet's server has refused it: \(failure)"
     }
     return "the user may not use the list of hosts (\(failure)): give it +hset +hgetall +hdel, as in fleet/users.acl"

@@ -68,7 +68,7 @@ struct FleetTests {
 
   @Test(
     arguments: [
-      ("ok", nil, [.ok]), ("ok", "maxmemory is 0", [.note]), ("connecting", nil, [.note]),
+      ("ok", nil, [.ok]), ("connecting", nil, [.note]),
       ("read-only", "READONLY", [.problem]), ("down", nil, [.problem]),
       ("down", "Connection refused", [.problem]), ("refused", "maxmemory-policy", [.problem]),
     ] as [(String, String?, [Finding.Grade])])

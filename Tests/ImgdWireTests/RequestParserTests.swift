@@ -21,6 +21,7 @@ struct RequestParserTests {
     (#"{"cmd":"stats"}"#, .stats), (#"{"cmd":"origins","cursor":"9"}"#, .origins(PageRequest(cursor: "9"))),
     (#"{"cmd":"clients","limit":3}"#, .clients(PageRequest(limit: 3))),
     (#"{"cmd":"failures"}"#, .failures(PageRequest())),
+    (#"{"cmd":"fleet","limit":2}"#, .fleet(PageRequest(limit: 2))),
     (#"{"cmd":"entries","url":"u","contains":"c"}"#, .entries(EntriesRequest(url: "u", part: "c"))),
     (#"{"cmd":"hello"}"#, .hello), (#"{"cmd":"ping"}"#, .ping),
     (#"{"cmd":"config"}"#, .config), (#"{"cmd":"reload"}"#, .reload),

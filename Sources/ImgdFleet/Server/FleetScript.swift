@@ -90,7 +90,7 @@ enum FleetScript: String {
     return redis.pcall('SET', KEYS[1], ARGV[2]).ok and 1 or 0
     """
 
-  /// Returns the hosts and their lines, and deletes lines that are too old, or cannot be told to be of any time. Key:
+  /// Returns the hosts, each with a colon and its line, and deletes lines that are too old, or cannot be told to be of any time. Key:
   /// the list's. Arguments: the earliest and the latest time of a line, and how many hosts and bytes are returned.
   case hosts = """
     local all = redis.call('HGETALL', KEYS[1])
@@ -100,9 +100,8 @@ enum FleetScript: String {
       local at = tonumber(string.match(line, '^at=(%d+)%s'))
       if not at or at < tonumber(ARGV[1]) or at > tonumber(ARGV[2]) then
         redis.pcall('HDEL', KEYS[1], name)
-      elseif #found < 2 * tonumber(ARGV[3]) and #name <= 16 and #line <= tonumber(ARGV[4]) then
-        found[#found + 1] = name
-        found[#found + 1] = line
+      elseif #found < tonumber(ARGV[3]) and #name <= 16 and #line <= tonumber(ARGV[4]) then
+        found[#found + 1] = name .. ':' .. line
       end
     end
     return found

@@ -170,8 +170,7 @@ final class FleetServer {
   private func accept(_ facts: ServerFacts) {
     clock = facts.clock
     readOnly = facts.readOnly
-    if facts.mostMemory != mostMemory { report(.memory(limit: facts.mostMemory)) }
-    mostMemory = facts.mostMemory
+    note(mostMemory: facts.mostMemory)
     timer?.cancel()
     if state.isReadable { return enter() }
     generation = facts.generation
@@ -231,6 +230,12 @@ final class FleetServer {
     guard abs(ahead - secondsAhead) > 1 else { return }
     secondsAhead = ahead
     report(.clock(secondsAhead: ahead))
+  }
+
+  private func note(mostMemory limit: Int?) {
+    guard let limit, limit != mostMemory else { return }
+    mostMemory = limit
+    report(.memory(limit: limit))
   }
 
   private func tell(_ state: FleetState) {

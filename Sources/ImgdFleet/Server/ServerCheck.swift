@@ -6,8 +6,8 @@ struct ServerFacts {
   let clock: ServerClock
   /// Why nothing can be written to it; nil if it can.
   let readOnly: FleetTrouble?
-  /// The bytes that it keeps at most; 0 for no limit.
-  let mostMemory: Int
+  /// The bytes that it keeps at most, 0 for no limit; nil where it does not say.
+  let mostMemory: Int?
 }
 
 /// One check, at the beginning and from time to time: whether the server may be used, and be written to.
@@ -18,7 +18,7 @@ final class ServerCheck {
   private var sections: [String] = []
   private var clock = ServerClock()
   private var readOnly: FleetTrouble?
-  private var mostMemory = 0
+  private var mostMemory: Int?
 
   /// Begins at once; `then` is called once with the outcome.
   @discardableResult init(
@@ -109,8 +109,8 @@ struct ServerRules {
     }
   }
 
-  /// Its `maxmemory`, in bytes; 0 where there is no limit, or none that can be read.
-  var mostMemory: Int { facts["maxmemory"].flatMap { Int($0) } ?? 0 }
+  /// Its `maxmemory`, in bytes; 0 where there is no limit.
+  var mostMemory: Int? { facts["maxmemory"].flatMap { Int($0) } }
 
   /// What is wrong with the server; nil for one that can be read and written.
   var trouble: FleetTrouble? {

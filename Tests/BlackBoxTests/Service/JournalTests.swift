@@ -16,7 +16,8 @@ import Testing
   }
 
   /// Starts the daemon where the test's socket is the journal's.
-  private func start() throws {
+  private func start(_ settings: String = "") throws {
+    try daemon.configure(settings)
     try write("", to: daemon.directory + "/log")
     var log = stat()
     #expect(stat(daemon.directory + "/log", &log) == 0)
@@ -46,6 +47,25 @@ import Testing
     #expect(entry.lines.contains { $0.hasPrefix("MESSAGE=the configuration is not reloaded: ") })
     #expect(daemon.stop() == 0)
     #expect(daemon.log == "")
+  }
+
+  /// The next entry whose message has a text.
+  private func entry(with text: String) throws -> [String] {
+    while let entry = journal.receive() {
+      let lines = entry.lines.map { String($0) }
+      if lines.contains(where: { $0.hasPrefix("MESSAGE=") && $0.contains(text) }) { return lines }
+    }
+    throw TestFailure("no entry about \(text)")
+  }
+
+  @Test func `purges of a fleet that may have been missed are told under its subject`() throws {
+    let redis = try RedisServer()
+    try start("[Fleet]\nServer=unix:\(redis.socket)\n")
+    #expect(try entry(with: "the fleet's server is used").contains("IMGD_EVENT=fleet"))
+    try redis.restartEmpty()
+    let lines = try entry(with: "purges of the fleet may have been missed")
+    #expect(lines.contains("IMGD_EVENT=fleet") && lines.contains("PRIORITY=5"))
+    #expect(daemon.stop() == 0)
   }
 
   @Test func `a journal that reads nothing holds up neither clients, signs of life nor the stop`()

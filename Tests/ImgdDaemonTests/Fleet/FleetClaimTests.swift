@@ -311,7 +311,7 @@ struct FleetClaimTests {
   }
 
   @Test(arguments: [false, true])
-  func `what is no picture of a wanted kind is replaced`(isPicture: Bool) throws {
+  func `what is no picture is replaced, and one of a kind that is not wanted stays`(isPicture: Bool) throws {
     let scene = try FleetScene("Downloads.AcceptTypes=jpeg")
     scene.stage.origin.plan("/a", .picture(jpeg()))
     let found = try FleetScene.picture()
@@ -321,7 +321,7 @@ struct FleetClaimTests {
         FleetPicture(
           record: found.record, payload: Payload(bytes), mark: found.mark, stamp: 5, age: .zero)))
     #expect(try scene.outcome() == "network")
-    #expect(scene.words == ["look #1", "claim #2 for 5", "store #2"])
+    #expect(scene.words == (isPicture ? ["look #1"] : ["look #1", "claim #2 for 5", "store #2"]))
     #expect(scene.counts.invalid == (isPicture ? 0 : 1))
   }
 

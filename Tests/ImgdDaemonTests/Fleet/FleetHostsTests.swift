@@ -1,10 +1,11 @@
-import Glibc
-import ImgdFleet
+import ImgdCache
+import ImgdSystem
 import ImgdTestSupport
 import ImgdWire
 import Testing
 
 @testable import ImgdDaemon
+@testable import ImgdFleet
 
 /// What a host says about itself, and the command `fleet`.
 struct FleetHostsTests {
@@ -149,7 +150,8 @@ struct FleetHostsTests {
   }
 
   @Test func `a machine alone says so`() throws {
-    let answer = try CoreStage().client.ask(#"{"cmd":"fleet"}"#)
+    let stage = try CoreStage()
+    let answer = try stage.client.ask(#"{"cmd":"fleet"}"#)
     #expect(answer["hosts"]?.array?.isEmpty == true && answer["state"] == "off")
   }
 

@@ -56,13 +56,9 @@ struct HostListTests {
   @Test func `what makes no sense is passed over, and the newest purge comes along`() throws {
     let stage = try DeskStage()
     stage.server.change { for nonce in 1...3 { $0.add(UInt64(nonce)) } }
-    let sound = RedisReply.text(HostNote.sample("web9").text(at: WallClock.seconds * 1_000 - 5_000))
-    stage.server.plan(
-      "hosts",
-      .list([
-        .text("a1"), sound, .text("a2"), .text("junk"), .text("no number"), sound, .number(4), sound, .text("a3"),
-        .nothing, .text("a4"),
-      ]))
+    let sound = HostNote.sample("web9").text(at: WallClock.seconds * 1_000 - 5_000)
+    let parts = ["a1:" + sound, "a2:junk", "no number:" + sound, ":" + sound, sound, "a3"]
+    stage.server.plan("hosts", .list(parts.map { .text($0) } + [.number(4), .nothing]))
     let report = try stage.listed()
     #expect(report.last == 3)
     #expect(report.hosts.map(\.name) == ["a1"] && report.hosts[0].number == 0xa1)

@@ -96,7 +96,7 @@ struct LookFaultTests {
     server.plan("GETRANGE", .bytes(Array((large.value().bytes ?? []).prefix(most + 1))))
     let serial = stage.begin(large.digest)
     #expect(server.commands("GETRANGE").map(\.arguments) == [["0", String(most)]])
-    #expect(stage.answers(to: serial) == ["nothing"])
+    #expect(stage.answers(to: serial) == ["found for others"])
     #expect(server.commands("discard").isEmpty && server.commands("release").count == 1)
   }
 

@@ -316,7 +316,7 @@ def entries(
 
 
 def page(command: str, cursor: Optional[str]) -> Request:
-    """One page of `list`, `origins`, `clients` or `failures`."""
+    """One page of `list`, `origins`, `clients`, `failures` or `fleet`."""
     return _present({"cmd": command, "cursor": cursor})
 
 

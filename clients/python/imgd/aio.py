@@ -443,6 +443,10 @@ class Client:
         """The fetches that have failed last, the newest first."""
         return await self._pages("failures", "failures")
 
+    async def fleet(self) -> List[Dict[str, Any]]:
+        """The hosts that share a server with the daemon's; none for a machine alone."""
+        return await self._pages("fleet", "hosts")
+
     async def _pages(self, command: str, key: str) -> List[Dict[str, Any]]:
         members: List[Dict[str, Any]] = []
         cursor: Optional[str] = None

@@ -347,6 +347,10 @@ class Client:
         """The fetches that have failed last, the newest first."""
         return self._pages("failures", "failures")
 
+    def fleet(self) -> List[Dict[str, Any]]:
+        """The hosts that share a server with the daemon's; none for a machine alone."""
+        return self._pages("fleet", "hosts")
+
     def _pages(self, command: str, key: str) -> List[Dict[str, Any]]:
         members: List[Dict[str, Any]] = []
         cursor: Optional[str] = None

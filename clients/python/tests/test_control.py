@@ -109,6 +109,7 @@ class ControlTests(StageTest):
         self.assertGreater(own[-1]["requests"], 1)
         self.assertEqual(self.client.failures()[0]["url"], missing)
         self.assertEqual(self.client.failures()[0]["code"], "http_status")
+        self.assertEqual(self.client.fleet(), [])
 
     def test_facts(self) -> None:
         self.client.ping()
