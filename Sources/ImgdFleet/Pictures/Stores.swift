@@ -20,13 +20,13 @@ final class Stores {
 
   private struct Hindrance: Error { let outcome: FleetStoring }
 
-  private let server: FleetServer
+  private unowned let server: PictureServer
   private let claims: Claims
   private var line = Fifo<Order>()
   private var bytesInLine = 0
   private var bytesUnderWay = 0
 
-  init(_ server: FleetServer, _ claims: Claims) {
+  init(_ server: PictureServer, _ claims: Claims) {
     self.server = server
     self.claims = claims
   }

@@ -9,7 +9,7 @@ final class WakeUps {
   private static let idle: Duration = .seconds(10)
   private static let pause: Duration = .seconds(1)
 
-  private let server: FleetServer
+  private unowned let server: PictureServer
   private var connection: (any ServerConnection)?
   private var waiting: [String: (digest: KeyDigest, count: Int)] = [:]
   private var idleTimer: Timer?
@@ -17,7 +17,7 @@ final class WakeUps {
   /// Called for each wake-up; false means that there will be no picture.
   var onWake: (KeyDigest, Bool) -> Void = { _, _ in }
 
-  init(_ server: FleetServer) { self.server = server }
+  init(_ server: PictureServer) { self.server = server }
 
   func add(_ digest: KeyDigest) {
     idleTimer?.cancel()

@@ -45,6 +45,7 @@ internal import ImgdSystem
       switch place {
       case .unix(let path): unsafe redisConnectUnixNonBlock(path)
       case .tcp(let address, let port): unsafe redisConnectNonBlock(address, CInt(clamping: port))
+      case .tls: throw FleetTrouble(.refused, "this imgd speaks no TLS with it: name it without rediss://")
       }
     guard let context = unsafe context else { throw FleetTrouble(.down, "out of memory") }
     unsafe self.context = unsafe context

@@ -66,7 +66,7 @@ final class FleetBench: FleetHost, Sendable {
     case .remove(let digest): engine.remove(digest)
     case .store(let store): engine.store(store)
     case .send(let purge): engine.send(purge)
-    case .apply(let settings): engine.apply(settings)
+    case .apply(let maxObject, let timeout): engine.apply(maxObject: maxObject, timeout: timeout)
     case .askForLife(let answer): engine.askForLife(answer)
     case .stop: engine.stop()
     }
@@ -98,6 +98,9 @@ struct TestedPicture {
   }
 
   var digest: KeyDigest { record.digest }
+
+  /// That of the picture of a URL.
+  static func digest(_ url: String) -> KeyDigest { KeyDigest(url: url, identifier: nil) }
 
   /// The value that a server has of it.
   func value(stamp: UInt64 = 1) -> RedisReply {

@@ -191,7 +191,17 @@ struct FleetCheck {
 
   var findings: [Finding] {
     guard let fleet, let state = fleet.text("state") else { return configured.isEmpty ? [] : [notStarted] }
-    return [server(state, of: fleet)] + purges(fleet.object("purges"))
+    return [server(state, of: fleet)] + pictures(fleet.objects("pictures") ?? []) + purges(fleet.object("purges"))
+  }
+
+  /// The servers for pictures that are away, each with what it says.
+  private func pictures(_ servers: [Reply]) -> [Finding] {
+    servers.filter { $0.text("state") != "ok" }.map { server in
+      let state = server.display("state")
+      return .note(
+        "fleet", server.text("reason") ?? "the server for pictures \(server.display("server")) is \(state)",
+        remedy: "see to it: until it can be used, its share of the pictures is not shared")
+    }
   }
 
   private var notStarted: Finding {

@@ -104,7 +104,7 @@ final class FleetPurges {
     case .purges(let purges): for purge in purges { hear(purge) }
     case .sent(let nonce): outbox?.wasSent(nonce)
     case .unsent(let nonce, _): outbox?.wasRefused(nonce)
-    case .clock, .looked, .stored, .defect: break
+    case .pictures, .clock, .looked, .stored, .defect: break
     }
   }
 

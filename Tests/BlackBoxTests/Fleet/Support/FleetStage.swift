@@ -10,13 +10,15 @@ final class FleetStage {
   private(set) var hosts: [FleetHost] = []
   var origin: OriginServer { pictures.origin }
 
-  /// `server` are further arguments of the redis-server, which may be in a network of its own.
+  /// `server` are further arguments of the redis-server, which may be in a network of its own; `settings` are those of
+  /// each host.
   init(
-    hosts count: Int = 10, server arguments: [String] = [], in network: PrivateNetwork? = nil
+    hosts count: Int = 10, server arguments: [String] = [], in network: PrivateNetwork? = nil,
+    settings: [String] = []
   ) throws {
     pictures = try VersionedPictures()
     redis = try RedisServer(RedisServer.rules + arguments, in: network)
-    for _ in 0..<count { try add() }
+    for _ in 0..<count { try add(settings: settings) }
     try awaitAll()
   }
 
@@ -24,8 +26,8 @@ final class FleetStage {
 
   /// Starts one more host, which may have another way to the server.
   @discardableResult
-  func add(to server: String? = nil, wrapper: [String] = []) throws -> FleetHost {
-    let host = try FleetHost(server: server ?? "unix:\(redis.socket)", wrapper: wrapper)
+  func add(to server: String? = nil, settings: [String] = [], wrapper: [String] = []) throws -> FleetHost {
+    let host = try FleetHost(server: server ?? "unix:\(redis.socket)", settings: settings, wrapper: wrapper)
     hosts.append(host)
     return host
   }
