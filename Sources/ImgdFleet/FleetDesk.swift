@@ -6,7 +6,7 @@ final class FleetDesk {
   // The thread owns the loop, which owns the mailbox, which owns this desk.
   private unowned let loop: EventLoop
   private let server: FleetServer
-  private let pictures: PictureServers
+  let pictures: PictureServers
   private let purges: PurgeSender
 
   init(

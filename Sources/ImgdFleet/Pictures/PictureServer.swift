@@ -26,6 +26,11 @@ final class PictureServer {
   var clock: ServerClock { fleet.clock }
   var generation: UInt64 { fleet.generation }
 
+  var bytesInLine: Int {
+    get { fleet.bytesInLine }
+    set { fleet.bytesInLine = newValue }
+  }
+
   func report(_ event: FleetEvent) {
     if case .looked(let serial, let answer) = event {
       switch answer {

@@ -13,7 +13,7 @@ final class PictureServers {
   let areWithLog: Bool
   private let places: PicturePlaces
   /// The servers of looks that are under way and of claims that are held; empty where there is only one server.
-  private var homes: [UInt64: PictureServer] = [:]
+  private(set) var homes: [UInt64: PictureServer] = [:]
 
   /// Where no others are named, the fleet's own server has the pictures, over the link that it has already.
   init(of fleet: FleetServer, _ settings: FleetSettings, on loop: EventLoop, connect: @escaping Connect) {

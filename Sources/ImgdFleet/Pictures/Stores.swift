@@ -7,7 +7,8 @@ final class Stores {
   private static let commandBytes = 4_096
   /// While more than this is on its way, the next picture waits.
   private static let mostUnderWay = 1 << 20
-  /// Waiting pictures are held once, as they were downloaded: as much as is downloaded at once by default.
+  /// Waiting pictures are held once, as they were downloaded: as much as is downloaded at once by default,
+  /// whatever server they are for.
   private static let mostInLine = 32 << 20
 
   private struct Order {
@@ -23,7 +24,6 @@ final class Stores {
   private unowned let server: PictureServer
   private let claims: Claims
   private var line = Fifo<Order>()
-  private var bytesInLine = 0
   private var bytesUnderWay = 0
 
   init(_ server: PictureServer, _ claims: Claims) {
@@ -34,17 +34,17 @@ final class Stores {
   /// Always ends in exactly one report, even if the connection breaks.
   func store(_ store: FleetStore) {
     let order = Order(store: store, claim: claims.takeClaim(of: store.serial), since: server.loop.now)
-    guard bytesInLine + order.bytes <= Self.mostInLine else {
+    guard server.bytesInLine + order.bytes <= Self.mostInLine else {
       return endOrder(order, .refused("too much else waits to be sent to the server"))
     }
     line.append(order)
-    bytesInLine += order.bytes
+    server.bytesInLine += order.bytes
     sendNext()
   }
 
   private func sendNext() {
     while bytesUnderWay < Self.mostUnderWay, let order = line.popFirst() {
-      bytesInLine -= order.bytes
+      server.bytesInLine -= order.bytes
       send(order)
     }
   }

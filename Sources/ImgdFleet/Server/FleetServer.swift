@@ -14,6 +14,8 @@ final class FleetServer {
   private(set) var generation: UInt64 = 0
   private(set) var clock = ServerClock()
   private var secondsAhead: Int64 = 0
+  /// The size of the pictures that wait to be sent, to whichever server.
+  var bytesInLine = 0
   let report: (FleetEvent) -> Void
   private lazy var log = PurgeLog(self)
   /// Called when the fleet can no longer be used, after the link's own part in it.

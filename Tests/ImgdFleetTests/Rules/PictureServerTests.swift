@@ -82,6 +82,7 @@ struct PictureServerTests {
         #expect(try stage.store(picture, serial: serial, generation: stage.server.generation) == .kept)
         #expect(server.commands("store").last?.keys.first == key(digest))
       }
+      #expect(stage.desk.pictures.homes.isEmpty)
       stage.order(.remove(digest))
       #expect(server.commands("remove").last?.keys == [key(digest)])
     }
@@ -102,6 +103,7 @@ struct PictureServerTests {
     #expect(stage.answers(to: serial) == ["found"])
     let given = try stage.claim(try #require(digests.first { try home($0, stage).1 !== server }))
     stage.order(.release(serial: given, removing: false))
+    #expect(stage.desk.pictures.homes.isEmpty)
     for serial in [serial, given] {
       stage.order(.renew(serial: serial))
       stage.order(.release(serial: serial, removing: false))
