@@ -47,6 +47,12 @@ package enum Metrics {
       guard let value = statistics.text(object, field) else { continue }
       page.add(name, "gauge", help, [([(field, value)], 1)])
     }
+    let servers = statistics.reply.object("fleet")?.objects("pictures") ?? []
+    if !servers.isEmpty {
+      page.add(
+        "imgd_fleet_pictures_up", "gauge", "Whether a server for pictures can be used",
+        servers.map { ([("server", $0.display("server"))], $0.text("state") == "ok" ? 1 : 0) })
+    }
     if let last = statistics.text("pressure", "last").flatMap({ Timestamp.seconds(of: $0) }) {
       page.add(
         "imgd_pressure_last_event_timestamp_seconds", "gauge", "When memory was last short", [([], Double(last))])

@@ -1,16 +1,19 @@
 // Speaks to the server that the caches of many machines share, on a thread of its own.
 //
-// A server may be slow, full, stopped or gone, which must not delay requests. So all of it is on one thread
+// Servers may be slow, full, stopped or gone, which must not delay requests. So all of it is on one thread
 // with one loop, and only values cross: orders go in, events come out. On that thread
 //
-//   FleetServer      connects, checks whether the server may be used, and reports the state of the fleet,
-//   PurgeLog         reads the purges of all hosts,
+//   ServerLink       is one server: it is found, connected to, checked, left alone and tried again,
+//   FleetServer      stands on the link of Fleet.Server, and knows the life and the clock of its data,
+//   PurgeLog         reads the purges of all hosts there,
 //   PurgeSender      adds this host's own,
-//   Looks            finds pictures, and waits for those that other hosts fetch,
-//   Claims           holds the right to fetch one,
-//   Stores           brings pictures to the server,
+//   PictureServers   know which of them has a picture: Fleet.Server itself, or one of Fleet.Pictures,
+//   PictureServer    is one of these, with the
+//   Looks            that find pictures, and wait for those that other hosts fetch,
+//   Claims           that are the right to fetch one,
+//   Stores           that bring pictures there,
 //   HostList         writes a line about this host, and reads those of all,
-//   RedisConnection  speaks with the server.
+//   RedisConnection  speaks with a server.
 //
 // They are not Sendable, so the compiler keeps them on that thread.
 
@@ -74,8 +77,8 @@ package final class FleetEngine: Sendable {
   /// Reads the list of hosts; `hosts` follows.
   package func askForHosts() { mailbox.post(.askForHosts) }
 
-  /// Applies new settings; for another server, user or namespace everything starts over.
-  package func apply(_ settings: FleetSettings) { mailbox.post(.apply(settings)) }
+  /// Applies what may change without a restart.
+  package func apply(maxObject: Int, timeout: Duration) { mailbox.post(.apply(maxObject: maxObject, timeout: timeout)) }
 
   /// Calls `answer` on the fleet's thread, in a tick of its loop.
   package func askForLife(_ answer: @escaping @Sendable () -> Void) { mailbox.post(.askForLife(answer)) }
@@ -99,66 +102,9 @@ enum FleetMessage: Sendable {
   case send(FleetPurge)
   case announce(HostNote)
   case askForHosts
-  case apply(FleetSettings)
+  case apply(maxObject: Int, timeout: Duration)
   case askForLife(@Sendable () -> Void)
   case stop
-}
-
-/// Holds the objects of the fleet's thread, and passes each message to the one that it is for.
-final class FleetDesk {
-  // The thread owns the loop, which owns the mailbox, which owns this desk.
-  private unowned let loop: EventLoop
-  private let server: FleetServer
-  private let claims: Claims
-  private let looks: Looks
-  private let stores: Stores
-  private let purges: PurgeSender
-  private let hosts: HostList
-
-  init(
-    loop: EventLoop, settings: FleetSettings, connect: @escaping Connect = RedisConnection.init(to:on:limits:),
-    report: @escaping (FleetEvent) -> Void
-  ) {
-    self.loop = loop
-    server = FleetServer(loop: loop, settings: settings, connect: connect, report: report)
-    claims = Claims(server)
-    looks = Looks(server, claims)
-    stores = Stores(server, claims)
-    purges = PurgeSender(server)
-    hosts = HostList(server)
-    server.onLeave = { [unowned self] in
-      looks.failAll()
-      stores.leave()
-    }
-    server.attempt()
-  }
-
-  func receive(_ message: FleetMessage) {
-    switch message {
-    case .join(let position): server.join(from: position)
-    case .look(let look): looks.begin(look)
-    case .claim(let serial, let digest, let stamp): looks.begin(serial: serial, digest, replacing: stamp)
-    case .renew(let serial): claims.renew(serial)
-    case .release(let serial, let removing): if !looks.drop(serial) { claims.release(serial, removing: removing) }
-    case .remove(let digest): stores.remove(digest)
-    case .store(let store): stores.store(store)
-    case .send(let purge): purges.send(purge)
-    case .announce(let line): hosts.write(line)
-    case .askForHosts: hosts.read()
-    case .apply(let settings): server.apply(settings)
-    case .askForLife(let answer): answer()
-    case .stop:
-      looks.stop()
-      stores.stop()
-      claims.giveAllBack()
-      hosts.remove()
-      // The commands of this tick are written at its end.
-      loop.atTickEnd { [self] in
-        server.stop()
-        loop.stop()
-      }
-    }
-  }
 }
 
 /// A look-up of a picture in the fleet's server. All events about it carry its serial.
@@ -205,47 +151,5 @@ package struct FleetStore: Sendable {
     self.begunAgo = begunAgo
     self.mark = mark
     self.lifetime = lifetime
-  }
-}
-
-/// Where the fleet's server is, and what may be asked of it.
-package struct FleetSettings: Sendable, Equatable {
-  /// The address of the server.
-  package enum Server: Sendable, Equatable, CustomStringConvertible {
-    case unix(path: String)
-    case tcp(host: String, port: Int)
-
-    /// As in the configuration.
-    package var description: String {
-      switch self {
-      case .unix(let path): "unix:\(path)"
-      case .tcp(let host, let port): host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]:\(port)" : "\(host):\(port)"
-      }
-    }
-  }
-
-  package var server: Server
-  package var user: String?
-  /// Read at each connection: the password may change.
-  package var passwordFile: String?
-  /// The beginning of all keys.
-  package var namespace: String
-  /// The largest picture that is stored or read.
-  package var maxObject: Int
-  /// How long a look-up may take.
-  package var timeout: Duration
-  /// The newest layout of values that is read and written; an older one stands for a host of an earlier release.
-  var layout = FleetValue.newestLayout
-
-  package init(
-    server: Server, user: String? = nil, passwordFile: String? = nil, namespace: String = "imgd",
-    maxObject: Int = 1 << 20, timeout: Duration = .milliseconds(50)
-  ) {
-    self.server = server
-    self.user = user
-    self.passwordFile = passwordFile
-    self.namespace = namespace
-    self.maxObject = maxObject
-    self.timeout = timeout
   }
 }

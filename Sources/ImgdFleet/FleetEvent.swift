@@ -5,6 +5,8 @@ package import ImgdSystem
 package enum FleetEvent: Sendable {
   /// The fleet can be used from now on, or no longer.
   case state(FleetState)
+  /// One of the servers for pictures, by its place in the settings, can be used from now on, or no longer.
+  case pictures(server: Int, FleetState)
   /// An answer to a look or a claim; `held` is followed by another one.
   case looked(serial: UInt64, FleetAnswer)
   /// The end of a store.

@@ -39,8 +39,8 @@ package final class HostList {
   /// at the list, and hosts that are killed again and again leave one each.
   func write(_ line: HostNote) {
     guard server.isWritable else { return }
-    if !isListed { server.send(reading) { _ in } }
-    server.send(RedisCommand("HSET", server.keys.hosts, server.host, line.text(at: server.now))) {
+    if !isListed { server.link.send(reading) { _ in } }
+    server.link.send(RedisCommand("HSET", server.keys.hosts, server.host, line.text(at: server.now))) {
       [unowned self] reply in
       switch reply {
       case .failure(let text): report(Self.words(for: text))
@@ -54,7 +54,7 @@ package final class HostList {
 
   /// Takes this host's line out, at its end.
   func remove() {
-    if isListed { server.send(RedisCommand("HDEL", server.keys.hosts, server.host)) { _ in } }
+    if isListed { server.link.send(RedisCommand("HDEL", server.keys.hosts, server.host)) { _ in } }
   }
 
   private func report(_ refusal: String?) {
@@ -71,8 +71,8 @@ package final class HostList {
       return fail(server.state.reason ?? "the fleet's server is not connected yet")
     }
     var lines = RedisReply.lost
-    server.send(reading) { reply in lines = reply }
-    server.send(RedisCommand("XREVRANGE", server.keys.purges, "+", "-", "COUNT", "1")) { [unowned self] reply in
+    server.link.send(reading) { reply in lines = reply }
+    server.link.send(RedisCommand("XREVRANGE", server.keys.purges, "+", "-", "COUNT", "1")) { [unowned self] reply in
       switch lines {
       case .list(let parts):
         let last = reply.list?.first.flatMap { LogEntry($0) }?.number ?? 0

@@ -44,7 +44,7 @@ final class PurgeLog {
     guard isWanted else { return }
     disconnect()
     do throws(FleetTrouble) {
-      let connection = try server.connect(access.place, loop, RedisConnection.Limits(reply: Self.mostReplyBytes))
+      let connection = try server.link.connect(access.place, loop, RedisConnection.Limits(reply: Self.mostReplyBytes))
       connection.onEnd = { [unowned self] trouble in fail(trouble) }
       self.connection = connection
       if let login = access.login { ask(login) { _ in } }
@@ -119,7 +119,7 @@ final class PurgeLog {
       readPurges(in: entries)
       guard entries.count < Self.page else { return readPage() }
       isFromBeginning = false
-      server.enter()
+      server.link.enter()
       wait()
     }
   }
@@ -197,7 +197,7 @@ final class PurgeLog {
 
   private func fail(_ trouble: FleetTrouble) {
     disconnect()
-    server.leave(trouble)
+    server.link.leave(trouble)
   }
 }
 

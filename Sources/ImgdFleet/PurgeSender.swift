@@ -7,9 +7,13 @@ final class PurgeSender {
   private static let mostUnderWay = 1_024
 
   private let server: FleetServer
+  private let pictures: PictureServers
   private var underWay = 0
 
-  init(_ server: FleetServer) { self.server = server }
+  init(_ server: FleetServer, _ pictures: PictureServers) {
+    self.server = server
+    self.pictures = pictures
+  }
 
   /// Always ends in exactly one report, even if the connection breaks.
   func send(_ purge: FleetPurge) {
@@ -21,7 +25,7 @@ final class PurgeSender {
       return unsent(purge, "\(Self.mostUnderWay) other purges are on their way")
     }
     underWay += 1
-    server.send(command(for: purge)) { [unowned self] reply in
+    server.link.send(command(for: purge)) { [unowned self] reply in
       underWay -= 1
       hear(reply, to: purge)
     }
@@ -31,27 +35,30 @@ final class PurgeSender {
     let now = server.now
     let ago = min(max(WallClock.seconds - purge.askedAt, 0), 1 << 32)
     let entry = PurgeEntry(purge, askedAt: max(now - ago * 1000, 0), host: server.host)
-    let keys = [server.keys.generation, server.keys.purges] + meant(by: purge)
+    var keys = [server.keys.generation, server.keys.purges]
+    if pictures.areWithLog, let digest = Self.picture(meantBy: purge) {
+      keys += [server.keys.picture(digest), server.keys.refresh(digest)]
+    }
     return FleetScript.purge.command(keys: keys, [String(server.generation)] + entry.fields)
   }
 
-  /// The keys of the plain picture of a URL: deleting them spares others from finding out that it was purged,
-  /// and ends a fetch under way. Hosts that look for another form of it detect the purge themselves.
-  private func meant(by purge: FleetPurge) -> [String] {
-    guard !purge.isSoft, let url = purge.filter.url?.text else { return [] }
+  /// The plain picture of a URL: deleting it spares others from finding out that it was purged, and ends a fetch under
+  /// way. Hosts that look for another form of it detect the purge themselves.
+  private static func picture(meantBy purge: FleetPurge) -> KeyDigest? {
+    guard !purge.isSoft, let url = purge.filter.url?.text else { return nil }
     var others = purge.filter
     others.url = nil
-    guard others.matchesAll else { return [] }
-    let digest = KeyDigest(url: url, identifier: nil)
-    return [server.keys.picture(digest), server.keys.refresh(digest)]
+    return others.matchesAll ? KeyDigest(url: url, identifier: nil) : nil
   }
 
   private func hear(_ reply: RedisReply, to purge: FleetPurge) {
     switch reply {
-    case .number(1): server.report(.sent(nonce: purge.nonce))
+    case .number(1):
+      server.report(.sent(nonce: purge.nonce))
+      if !pictures.areWithLog, let digest = Self.picture(meantBy: purge) { pictures.unlink(meantByPurge: digest) }
     case .failure(let text):
       unsent(purge, "the fleet's server has refused it: \(text)")
-      server.said(text)
+      server.link.said(text)
     case .lost: unsent(purge, "the connection to the fleet's server has ended")
     default: unsent(purge, "the fleet's server was emptied")
     }

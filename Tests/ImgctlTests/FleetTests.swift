@@ -61,6 +61,20 @@ struct FleetTests {
     #expect(!lines.contains { $0.contains("untyped") })
   }
 
+  @Test func `servers for pictures that are away are named`() throws {
+    let servers = """
+      "pictures":[{"server":"a:1","state":"ok"},{"server":"b:1","state":"down","reason":"b:1 is gone"},\
+      {"server":"c:1","state":"connecting"}],"hits"
+      """
+    let stats = statistics(state: "ok").replacing(#""hits":15"#, with: servers + ":15")
+    let findings = try Self.findings(stats: stats, server: "cache:6379").map(\.text)
+    #expect(findings[1...2] == ["b:1 is gone", "the server for pictures c:1 is connecting"])
+    let lines = imgctl(["stats", "--prometheus"], try Self.daemon(stats)).output.split(separator: "\n")
+    for (name, value) in [("a", 1), ("b", 0), ("c", 0)] {
+      #expect(lines.contains { $0 == #"imgd_fleet_pictures_up{server="\#(name):1"} \#(value)"# })
+    }
+  }
+
   @Test func `a machine alone has no metrics of a fleet`() throws {
     let output = imgctl(["stats", "--prometheus"], try Self.daemon(someStatistics)).output
     #expect(!output.contains("fleet"))

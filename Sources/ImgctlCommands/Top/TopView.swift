@@ -289,6 +289,8 @@ enum FactRows {
     line.add("  ")
     line.add(printable(state), state == "ok" ? .good : .bad)
     if let reason = fleet.text("reason") { line.add(": " + printable(reason), .faint) }
+    let away = fleet.objects("pictures")?.count { $0.text("state") != "ok" } ?? 0
+    if away > 0 { line.add(", servers for pictures that are away: \(away)", .doubtful) }
     return [line]
   }
 

@@ -87,8 +87,8 @@ func lowerHex(_ digits: some Collection<UInt8>) -> UInt64? {
 
 /// The first 128 bits of a SHA-256: nobody can find two texts that share them.
 package struct Digest128: Hashable, Sendable {
-  let high: UInt64
-  let low: UInt64
+  package let high: UInt64
+  package let low: UInt64
 
   init(high: UInt64, low: UInt64) {
     self.high = high
@@ -98,7 +98,7 @@ package struct Digest128: Hashable, Sendable {
   /// Fetched once: the short calls of the library look for the algorithm each time.
   nonisolated(unsafe) private static let algorithm = unsafe EVP_MD_fetch(nil, "SHA256", nil)
 
-  init(of bytes: Span<UInt8>) {
+  package init(of bytes: Span<UInt8>) {
     let digest = Self.sha256(of: bytes)
     high = UInt64(bigEndian: digest.0)
     low = UInt64(bigEndian: digest.1)

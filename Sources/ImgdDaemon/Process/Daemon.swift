@@ -25,7 +25,7 @@ final class Daemon {
 
   private let loop: EventLoop
   private let transfers: TransferThreads
-  private let fleet: FleetLink?
+  private let fleet: FleetEngine?
   private let decoders: DecoderPool
   private let core: Core
   private let listener: ControlListener
@@ -74,12 +74,12 @@ final class Daemon {
         on: loop)
       let links = Links()
       transfers = try Self.startTransfers(configuration, on: loop) { [links] in links.core?.receive($0) }
-      fleet = try FleetLink(configuration.fleet, on: loop) { [links] in links.core?.receive($0) }
+      fleet = try FleetEngine.start(configuration.fleet, on: loop) { [links] in links.core?.receive($0) }
       decoders = try DecoderPool(configuration.decode, loop: loop)
       reloader = try Reloader(source: source, read: wanted, loop: loop)
       let status = StatusLine(manager, on: loop) { [links] in links.core?.statusText ?? "" }
       core = Core(
-        configuration, transfers: transfers, decoding: decoders, fleet: fleet?.engine, disk: disk, loop: loop,
+        configuration, transfers: transfers, decoding: decoders, fleet: fleet, disk: disk, loop: loop,
         in: links.surroundings(reloader, status, configuration.fleet))
       service = Service(manager, status: status)
       handover = MemoryHandover(
@@ -200,7 +200,7 @@ final class Daemon {
     decoders.stop()
     transfers.stop()
     // Before the disk: nothing that the fleet might still report is noted any more.
-    fleet?.engine.stop()
+    fleet?.stop()
     core.disk.stop()
     handover.leaveForGood()
     service.finish()
@@ -214,7 +214,7 @@ final class Daemon {
     isServing = true
     if Log.isWatched || Log.isVerbose { Log.notice(.start, whereabouts) }
     if reloadIsDue { reloader.reload() }
-    try service.watch(over: transfers, fleet?.engine, core.disk, every: watchdogPeriod, on: loop)
+    try service.watch(over: transfers, fleet, core.disk, every: watchdogPeriod, on: loop)
   }
 
   /// Takes over the memory tier of an earlier daemon, and waits until the disk tier has opened its index. A small
@@ -249,7 +249,7 @@ final class Daemon {
   private func apply(_ configuration: Configuration) {
     pressure.apply(isWanted: configuration.memory.pressure == .auto)
     transfers.apply(TransferSettings(configuration))
-    fleet?.apply(configuration.fleet)
+    fleet?.apply(maxObject: configuration.fleet.maxObject, timeout: configuration.fleet.timeout)
     decoders.apply(configuration.decode)
     core.apply(configuration)
     routes.apply(configuration.network.offline)
@@ -294,29 +294,16 @@ final class Daemon {
   }
 }
 
-/// The thread that speaks to the fleet's server, and the settings that only a restart changes.
-final class FleetLink {
-  let engine: FleetEngine
-  private var settings: FleetSettings
-
-  /// Nil for a machine without a fleet. The engine's reports arrive on the loop, their pictures already recognised.
-  init?(_ fleet: Configuration.Fleet, on loop: EventLoop, receive: @escaping (FleetReport) -> Void)
-    throws(SystemFailure)
-  {
+extension FleetEngine: Fleet {
+  /// Nil for a machine without a fleet. Reports arrive on the loop, their pictures already recognised.
+  fileprivate static func start(
+    _ fleet: Configuration.Fleet, on loop: EventLoop, receive: @escaping (FleetReport) -> Void
+  ) throws(SystemFailure) -> FleetEngine? {
     guard let settings = FleetSettings(fleet) else { return nil }
-    self.settings = settings
     let mailbox = try loop.makeMailbox(receive)
-    engine = try FleetEngine.start(settings: settings) { event in mailbox.post(FleetReport(event)) }
-  }
-
-  /// Applies other settings; another server, user, password file or namespace waits for a restart.
-  func apply(_ fleet: Configuration.Fleet) {
-    settings.adopt(fleet)
-    engine.apply(settings)
+    return try start(settings: settings) { event in mailbox.post(FleetReport(event)) }
   }
 }
-
-extension FleetEngine: Fleet {}
 
 extension ProcessFacts {
   static func read() -> ProcessFacts {

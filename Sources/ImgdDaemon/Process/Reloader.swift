@@ -150,8 +150,11 @@ struct ConfigurationSource: Sendable {
     var files = ConfigurationLoader.files(options, environment: environment).map { ServiceFile($0) }
     files.append(ServiceFile(configuration.network.caFile))
     let fleet = configuration.fleet
-    if !fleet.server.isEmpty, !fleet.passwordFile.isEmpty {
-      files.append(ServiceFile(fleet.passwordFile, isSecret: true))
+    if !fleet.server.isEmpty {
+      for path in [fleet.passwordFile, fleet.keyFile] where !path.isEmpty {
+        files.append(ServiceFile(path, isSecret: true))
+      }
+      for path in [fleet.caFile, fleet.certificateFile] where !path.isEmpty { files.append(ServiceFile(path)) }
     }
     for (pattern, origin) in configuration.origins.sorted(by: { $0.key.text < $1.key.text }) {
       for (key, path) in origin.files where path.hasPrefix("/") {

@@ -2,11 +2,11 @@ internal import ImgdCache
 
 /// The claims that this host holds, by the serials of the looks that won them.
 final class Claims {
-  private let server: FleetServer
+  private unowned let server: PictureServer
   private var held: [UInt64: PictureClaim] = [:]
   private var lastNumber: UInt64 = 0
 
-  init(_ server: FleetServer) { self.server = server }
+  init(_ server: PictureServer) { self.server = server }
 
   /// A new, unique claim; nobody holds it yet.
   func make(_ digest: KeyDigest, _ kind: PictureClaim.Kind) -> PictureClaim {

@@ -16,7 +16,7 @@ final class Looks {
   /// Far more than the fetches that can be under way.
   private static let most = 16_384
 
-  private let server: FleetServer
+  private unowned let server: PictureServer
   private let claims: Claims
   private let wakeUps: WakeUps
   private var looks: [UInt64: PictureLook] = [:]
@@ -25,7 +25,7 @@ final class Looks {
   /// When a part of a value arrived last.
   private var heardAt: Instant?
 
-  init(_ server: FleetServer, _ claims: Claims) {
+  init(_ server: PictureServer, _ claims: Claims) {
     self.server = server
     self.claims = claims
     wakeUps = WakeUps(server)
@@ -42,7 +42,9 @@ final class Looks {
 
   private func begin(_ look: PictureLook) {
     precondition(looks[look.serial] == nil, "a serial names one look")
-    guard server.state.isReadable, looks.count < Self.most else {
+    // The share of a server that is away is nowhere else.
+    guard !server.isAway else { return server.report(.looked(serial: look.serial, .nothing)) }
+    guard server.isReadable, looks.count < Self.most else {
       return server.report(.looked(serial: look.serial, .failed))
     }
     // Nothing can be claimed while the server cannot be written to.

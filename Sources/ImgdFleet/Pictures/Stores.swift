@@ -11,7 +11,8 @@ final class Stores {
   /// A larger one would keep looks waiting.
   private static let mostBesideLooks = 1 << 20
   private static let noConnection = "the connection has ended"
-  /// Waiting pictures are held once, as they were downloaded: as much as is downloaded at once by default.
+  /// Waiting pictures are held once, as they were downloaded: as much as is downloaded at once by default,
+  /// whatever server they are for.
   private static let mostInLine = 32 << 20
 
   private struct Order {
@@ -24,14 +25,13 @@ final class Stores {
 
   private struct Hindrance: Error { let outcome: FleetStoring }
 
-  private let server: FleetServer
+  private unowned let server: PictureServer
   private let claims: Claims
   private let side: SideConnection
   private var line = Fifo<Order>()
-  private var bytesInLine = 0
   private var bytesUnderWay = 0
 
-  init(_ server: FleetServer, _ claims: Claims) {
+  init(_ server: PictureServer, _ claims: Claims) {
     self.server = server
     self.claims = claims
     side = SideConnection(to: server)
@@ -40,17 +40,17 @@ final class Stores {
   /// Always ends in exactly one report, even if the connection breaks.
   func store(_ store: FleetStore) {
     let order = Order(store: store, claim: claims.takeClaim(of: store.serial), since: server.loop.now)
-    guard bytesInLine + order.bytes <= Self.mostInLine else {
+    guard server.bytesInLine + order.bytes <= Self.mostInLine else {
       return endOrder(order, .refused("too much else waits to be sent to the server"))
     }
     line.append(order)
-    bytesInLine += order.bytes
+    server.bytesInLine += order.bytes
     sendNext()
   }
 
   private func sendNext() {
     while bytesUnderWay < Self.mostUnderWay, let order = line.popFirst() {
-      bytesInLine -= order.bytes
+      server.bytesInLine -= order.bytes
       send(order)
     }
   }

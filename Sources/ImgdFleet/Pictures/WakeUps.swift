@@ -6,13 +6,13 @@ internal import ImgdSystem
 final class WakeUps {
   private static let mostReplyBytes = 64 * 1024
 
-  private let server: FleetServer
+  private unowned let server: PictureServer
   private let side: SideConnection
   private var waiting: [String: (digest: KeyDigest, count: Int)] = [:]
   /// Called for each wake-up; false means that there will be no picture.
   var onWake: (KeyDigest, Bool) -> Void = { _, _ in }
 
-  init(_ server: FleetServer) {
+  init(_ server: PictureServer) {
     self.server = server
     side = SideConnection(to: server)
     side.onOpen = { [unowned self] connection in

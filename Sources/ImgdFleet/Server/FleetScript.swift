@@ -123,6 +123,8 @@ struct FleetKeys: Equatable {
   var hosts: String { namespace + ":hosts" }
   /// A random number that is made when the data are new.
   var generation: String { namespace + ":generation" }
+  /// Written to find out whether a server of pictures takes anything.
+  var trial: String { namespace + ":trial" }
 
   /// A picture, or the claim of the host that fetches it.
   func picture(_ digest: KeyDigest) -> String { "\(namespace):p:\(digest.hex)" }

@@ -1,7 +1,7 @@
 internal import ImgdSystem
 
 struct ServerFacts {
-  /// The life of its data.
+  /// The life of its data; 0 for a server of pictures alone, whose data have none.
   let generation: UInt64
   let clock: ServerClock
   /// Why nothing can be written to it; nil if it can.
@@ -12,7 +12,11 @@ struct ServerFacts {
 
 /// One check, at the beginning and from time to time: whether the server may be used, and be written to.
 final class ServerCheck {
+  /// How long the mark of a trial stays.
+  private static let trialMilliseconds = "1000"
+
   private let connection: any ServerConnection
+  private let duty: ServerLink.Duty
   private let keys: FleetKeys
   private var then: ((Result<ServerFacts, FleetTrouble>) -> Void)?
   private var sections: [String] = []
@@ -22,10 +26,11 @@ final class ServerCheck {
 
   /// Begins at once; `then` is called once with the outcome.
   @discardableResult init(
-    on connection: any ServerConnection, login: RedisCommand? = nil, keys: FleetKeys, loop: EventLoop,
-    then: @escaping (Result<ServerFacts, FleetTrouble>) -> Void
+    on connection: any ServerConnection, for duty: ServerLink.Duty, login: RedisCommand? = nil, keys: FleetKeys,
+    loop: EventLoop, then: @escaping (Result<ServerFacts, FleetTrouble>) -> Void
   ) {
     self.connection = connection
+    self.duty = duty
     self.keys = keys
     self.then = then
     if let login { ask(login) { _ in } }
@@ -42,20 +47,28 @@ final class ServerCheck {
   private func goOn() throws(FleetTrouble) {
     let rules = ServerRules(sections)
     mostMemory = rules.mostMemory
-    if let trouble = rules.trouble {
+    if let trouble = rules.trouble(for: duty) {
       guard trouble.phase == .readOnly else { throw trouble }
       readOnly = trouble
     }
-    if readOnly == nil { tryToWrite() }
-    ask(RedisCommand("GET", keys.generation)) { [self] reply throws(FleetTrouble) in try finish(reply) }
+    switch duty {
+    case .purges:
+      // The generation, if there is none.
+      if readOnly == nil { tryToWrite(keys.generation, String(UInt64.random(in: 1 ... .max)), "NX") }
+      ask(RedisCommand("GET", keys.generation)) { [self] reply throws(FleetTrouble) in try finish(reply) }
+    case .pictures:
+      if readOnly == nil { tryToWrite(keys.trial, "1", "PX", Self.trialMilliseconds) }
+      ask(RedisCommand("GET", keys.trial)) { [self] _ in succeed(generation: 0) }
+    }
   }
 
-  /// Makes the generation if there is none; a server that cannot be written to refuses the command in any case.
-  private func tryToWrite() {
-    let generation = String(UInt64.random(in: 1 ... .max))
-    connection.send(RedisCommand("SET", keys.generation, generation, "NX")) { [self] reply in
+  /// A server that cannot be written to refuses the command in any case.
+  private func tryToWrite(_ words: String...) {
+    var command = RedisCommand("SET")
+    for word in words { command.add(word) }
+    connection.send(command) { [self] reply in
       guard case .failure(let text) = reply else { return }
-      // A server without memory may have a generation all the same.
+      // A server without memory may have a generation, and pictures, all the same.
       guard let trouble = FleetTrouble(serverSaid: text) else { return }
       if trouble.phase == .readOnly { readOnly = trouble } else { report(.failure(trouble)) }
     }
@@ -66,6 +79,10 @@ final class ServerCheck {
     guard let generation = Self.generation(reply) else {
       throw FleetTrouble(.refused, "its key \(keys.generation) is somebody else's: set another Fleet.Namespace=")
     }
+    succeed(generation: generation)
+  }
+
+  private func succeed(generation: UInt64) {
     report(
       .success(ServerFacts(generation: generation, clock: clock, readOnly: readOnly, mostMemory: mostMemory)))
   }
@@ -113,21 +130,28 @@ struct ServerRules {
   var mostMemory: Int? { facts["maxmemory"].flatMap { Int($0) } }
 
   /// What is wrong with the server; nil for one that can be read and written.
-  var trouble: FleetTrouble? {
+  func trouble(for duty: ServerLink.Duty) -> FleetTrouble? {
     if let version = facts["redis_version"], let major = Int(version.prefix { $0 != "." }), major < Self.oldest {
       return FleetTrouble(.refused, "its version is \(shown(version)); Redis 7.0 or Valkey 7.2 is needed")
     }
     guard let policy = facts["maxmemory_policy"], facts["redis_version"] != nil else {
       return FleetTrouble(.refused, "its answer to INFO names no version or no maxmemory_policy")
     }
-    guard policy.hasPrefix("volatile-") else {
+    return trouble(policy: policy, for: duty) ?? (facts["role"] == "slave" ? .replica : nil)
+  }
+
+  /// Pictures may go at any time, purges never.
+  private func trouble(policy: Substring, for duty: ServerLink.Duty) -> FleetTrouble? {
+    let policyText = "its maxmemory-policy is \(shown(policy)), with which"
+    switch duty {
+    case .purges where !policy.hasPrefix("volatile-"):
       return FleetTrouble(
-        .refused,
-        "its maxmemory-policy is \(shown(policy)), with which purges would be lost or nothing be kept: "
-          + "set maxmemory-policy volatile-lfu")
+        .refused, "\(policyText) purges would be lost or nothing be kept: set maxmemory-policy volatile-lfu")
+    case .pictures where policy == "noeviction":
+      return FleetTrouble(
+        .refused, "\(policyText) it takes nothing any more when it is full: set maxmemory-policy allkeys-lfu")
+    case .purges, .pictures: return nil
     }
-    if facts["role"] == "slave" { return FleetTrouble(.readOnly, "it is a replica: name its master in Fleet.Server=") }
-    return nil
   }
 
   private func shown(_ text: Substring) -> String { printable(String(text), longest: 40) }

@@ -6,14 +6,14 @@ final class SideConnection {
   private static let idle: Duration = .seconds(10)
   private static let pause: Duration = .seconds(1)
 
-  private let server: FleetServer
+  private unowned let server: PictureServer
   private(set) var current: (any ServerConnection)?
   private var idleTimer: Timer?
   private var brokenAt: Instant?
   /// Called for each new connection, behind its login.
   var onOpen: (any ServerConnection) -> Void = { _ in }
 
-  init(to server: FleetServer) { self.server = server }
+  init(to server: PictureServer) { self.server = server }
 
   var isOpen: Bool { current != nil }
 

@@ -61,6 +61,12 @@ private enum OtherEtc {
         """, "/etc/imgd/word",
         "chgrp imgd /etc/imgd/word, and chmod 640 /etc/imgd/word"
       ),
+      (
+        """
+        umask 077; echo x >key; chmod 644 imgd.conf
+        printf '[Fleet]\\nServer=rediss://s:1\\nKeyFile=/etc/imgd/key\\n' >imgd.conf
+        """, "/etc/imgd/key", "chgrp imgd /etc/imgd/key, and chmod 640 /etc/imgd/key"
+      ),
     ] as [(String, String, String)])
   func `a file that is closed to the service is a mistake`(
     doing: String, file: String, remedy: String

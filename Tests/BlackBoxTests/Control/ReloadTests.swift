@@ -74,8 +74,13 @@ struct ReloadTests {
     Sandbox=best-effort
     [Fleet]
     Server=unix:/run/other.sock
+    Pictures=other:6379
     User=other
     PasswordFile=/etc/other
+    CAFile=/etc/ssl/other.crt
+    ServerName=other
+    CertificateFile=/etc/other.crt
+    KeyFile=/etc/other.key
     Namespace=other
     MaxObject=2M
     Timeout=20ms
@@ -101,7 +106,8 @@ struct ReloadTests {
     // The command line overrides the file.
     #expect(
       waiting == [
-        "Disk.Enabled", "Downloads.Threads", "Fleet.Server", "Fleet.User", "Fleet.PasswordFile",
+        "Disk.Enabled", "Downloads.Threads", "Fleet.Server", "Fleet.Pictures", "Fleet.User",
+        "Fleet.PasswordFile", "Fleet.CAFile", "Fleet.ServerName", "Fleet.CertificateFile", "Fleet.KeyFile",
         "Fleet.Namespace",
       ])
     #expect(

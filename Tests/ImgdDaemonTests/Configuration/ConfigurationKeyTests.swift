@@ -32,7 +32,8 @@ struct ConfigurationKeyTests {
     ("Decode.Workers", "auto"), ("Decode.MaxPixels", "100000000"), ("Decode.MaxFrames", "1000"),
     ("Decode.MaxDimension", "65535"), ("Decode.Timeout", "10s"), ("Decode.Memory", "1G"),
     ("Decode.IdleExit", "30s"), ("Decode.Sandbox", "required"),
-    ("Fleet.Server", ""), ("Fleet.User", ""), ("Fleet.PasswordFile", ""),
+    ("Fleet.Server", ""), ("Fleet.Pictures", ""), ("Fleet.User", ""), ("Fleet.PasswordFile", ""),
+    ("Fleet.CAFile", ""), ("Fleet.ServerName", ""), ("Fleet.CertificateFile", ""), ("Fleet.KeyFile", ""),
     ("Fleet.Namespace", "imgd"), ("Fleet.MaxObject", "1M"), ("Fleet.Timeout", "50ms"),
     ("Fleet.TTL", "1d"),
   ]
@@ -63,6 +64,9 @@ struct ConfigurationKeyTests {
     "Decode.MaxDimension": "4096", "Decode.Timeout": "500ms", "Decode.Memory": "64M",
     "Decode.IdleExit": "0s", "Decode.Sandbox": "best-effort",
     "Fleet.Server": "unix:/run/redis/redis-server.sock", "Fleet.User": "imgd",
+    "Fleet.Pictures": "rediss://a:6379 sentinel://b,c:7/pictures unix:/s",
+    "Fleet.CAFile": "/etc/imgd/ca.crt", "Fleet.ServerName": "cache.example.org",
+    "Fleet.CertificateFile": "/etc/imgd/fleet.crt", "Fleet.KeyFile": "/etc/imgd/fleet.key",
     "Fleet.PasswordFile": "/etc/imgd/fleet.password", "Fleet.Namespace": "shop:img_1.0-b",
     "Fleet.MaxObject": "16M", "Fleet.Timeout": "1s", "Fleet.TTL": "1h",
   ]
@@ -134,8 +138,9 @@ struct ConfigurationKeyTests {
     #expect(
       Configuration.keys.filter { !$0.isLive }.map(\.fullName)
         == [
-          "Control.Socket", "Disk.Enabled", "Disk.Directory", "Downloads.Threads", "Fleet.Server", "Fleet.User",
-          "Fleet.PasswordFile", "Fleet.Namespace",
+          "Control.Socket", "Disk.Enabled", "Disk.Directory", "Downloads.Threads", "Fleet.Server", "Fleet.Pictures",
+          "Fleet.User", "Fleet.PasswordFile", "Fleet.CAFile", "Fleet.ServerName", "Fleet.CertificateFile",
+          "Fleet.KeyFile", "Fleet.Namespace",
         ])
     var other = Configuration()
     other.control.socket = "/tmp/s"

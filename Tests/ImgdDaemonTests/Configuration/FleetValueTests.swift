@@ -5,7 +5,7 @@ import Testing
 @testable import ImgdDaemon
 
 /// The complaint of a format about a text; nil where it is taken.
-private func complaint(_ format: ValueFormat<String>, _ text: String) -> String? {
+private func complaint<Value>(_ format: ValueFormat<Value>, _ text: String) -> String? {
   do throws(WrongValue) {
     _ = try format.parse(text)
     return nil
@@ -23,23 +23,64 @@ struct FleetValueTests {
       ("cache.example.org:6379", .tcp(host: "cache.example.org", port: 6379)),
       ("10.0.0.7:1", .tcp(host: "10.0.0.7", port: 1)),
       ("[fd00::7]:65535", .tcp(host: "fd00::7", port: 65_535)),
+      ("rediss://cache.example.org:6379", .tcp(host: "cache.example.org", port: 6379, isSecure: true)),
+      ("rediss://[fd00::7]:6379", .tcp(host: "fd00::7", port: 6379, isSecure: true)),
+      ("sentinel://a/m", .sentinel([.init(host: "a", port: 26_379)], master: "m")),
+      (
+        "sentinel://a:1,[fd00::7],[fd00::8]:2,10.0.0.1/my-master.1_2",
+        .sentinel(
+          [
+            .init(host: "a", port: 1), .init(host: "fd00::7", port: 26_379), .init(host: "fd00::8", port: 2),
+            .init(host: "10.0.0.1", port: 26_379),
+          ], master: "my-master.1_2")
+      ),
     ] as [(String, FleetSettings.Server)])
-  func `a server is a socket, or a host and a port`(text: String, server: FleetSettings.Server) {
+  func `a server is a socket, a host and a port, or what Sentinels know`(text: String, server: FleetSettings.Server) {
     var fleet = Configuration.Fleet()
     fleet.server = text
     #expect(complaint(.fleetServer, text) == nil)
     #expect(FleetSettings(fleet)?.server == server)
+    #expect((try? FleetSettings.Server(server.description)) == server)
   }
 
   @Test(arguments: [
-    "redis", "redis:", ":6379", "redis:0", "redis:65536", "redis:6379/0", "redis://redis:6379",
+    ("sentinel://a", "names no master: write sentinel://host,host,host/master, with its name of A-Z a-z 0-9 . _ -"),
+    ("sentinel://a/", "names no master"), ("sentinel://a/m/0", "names no master"),
+    ("sentinel://a/m m", "names no master"),
+    (
+      "sentinel:///m",
+      "is not a list of Sentinels: write sentinel://host:port,host:port/master, with at most 8 of them"
+    ),
+    ("sentinel://a,/m", "is not a list of Sentinels"), ("sentinel://a:0/m", "is not a list of Sentinels"),
+    ("sentinel://u@a/m", "is not a list of Sentinels"), ("sentinel://fd00::7/m", "is not a list of Sentinels"),
+    ("sentinel://a,b,c,d,e,f,g,h,i/m", "is not a list of Sentinels"),
+  ])
+  func `a text that names no Sentinels is refused, with what would be right`(text: String, beginning: String) {
+    #expect(complaint(.fleetServer, text)?.hasPrefix(beginning) == true)
+  }
+
+  @Test func `servers for pictures are separated by blanks, and each is named once`() {
+    let servers = try? ValueFormat.fleetServers.parse("a:1\tsentinel://b,c/m  unix:/s")
+    #expect(servers == ["a:1", "sentinel://b,c/m", "unix:/s"])
+    #expect(complaint(.fleetServers, "a:1 b:2 a:1") == "contains 'a:1' twice: write each server once")
+    let comma = complaint(.fleetServers, "a:1, b:2")
+    #expect(comma?.hasPrefix("contains 'a:1,', which is not a server: write unix:") == true)
+    let many = (1...65).map { "a:\($0)" }
+    #expect(complaint(.fleetServers, many.joined(separator: " ")) == "names 65 servers: write at most 64")
+    #expect(complaint(.fleetServers, many.dropLast().joined(separator: " ")) == nil)
+  }
+
+  @Test(arguments: [
+    "redis", "redis:", ":6379", "rediss://", "rediss://redis", "rediss://u:p@redis:6379", "rediss://redis:6379/0",
+    "redis:0", "redis:65536", "redis:6379/0", "redis://redis:6379",
     "user@redis:6379", "fd00::7:6379", "[fd00::7]", "[fd00::7:6379", "[]:6379", "re dis:6379",
     "tcp:redis", "/run/redis.sock", "redis:6379:", "rédis:6379",
   ])
   func `a text that is no server is refused with the forms of one`(text: String) {
     #expect(
       complaint(.fleetServer, text)
-        == "is not a server: write unix:/path, host:port or [IPv6 address]:port")
+        == "is not a server: write unix:/path, host:port, [IPv6 address]:port, rediss://host:port or "
+        + "sentinel://host,host,host/master")
   }
 
   @Test(arguments: [
@@ -74,22 +115,6 @@ struct FleetValueTests {
     #expect(FleetSettings(Configuration.Fleet()) == nil)
   }
 
-  @Test func `a reload changes no server`() throws {
-    var fleet = Configuration.Fleet()
-    fleet.server = "unix:/s"
-    var settings = try #require(FleetSettings(fleet))
-    fleet.server = "other:6379"
-    fleet.user = "u"
-    fleet.passwordFile = "/p"
-    fleet.namespace = "n"
-    fleet.maxObject = 7
-    fleet.timeout = .seconds(1)
-    settings.adopt(fleet)
-    #expect(
-      settings
-        == FleetSettings(server: .unix(path: "/s"), maxObject: 7, timeout: .seconds(1)))
-  }
-
   @Test func `settings reach the engine`() {
     var fleet = Configuration.Fleet()
     fleet.server = "unix:/s"
@@ -99,10 +124,14 @@ struct FleetValueTests {
     fleet.namespace = "n"
     fleet.maxObject = 7
     fleet.timeout = .seconds(1)
+    fleet.pictures = ["unix:/p0", "a:1"]
+    (fleet.caFile, fleet.serverName, fleet.certificateFile, fleet.keyFile) = ("/ca", "name", "/crt", "/key")
     #expect(
       FleetSettings(fleet)
         == FleetSettings(
-          server: .unix(path: "/s"), user: "imgd", passwordFile: "/p", namespace: "n", maxObject: 7,
-          timeout: .seconds(1)))
+          server: .unix(path: "/s"), pictures: [.unix(path: "/p0"), .tcp(host: "a", port: 1)], user: "imgd",
+          passwordFile: "/p",
+          tls: TLSSettings(caFile: "/ca", serverName: "name", certificateFile: "/crt", keyFile: "/key"),
+          namespace: "n", maxObject: 7, timeout: .seconds(1)))
   }
 }

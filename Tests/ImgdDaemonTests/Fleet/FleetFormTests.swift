@@ -480,7 +480,8 @@ struct FleetFormTests {
     let store = try #require(scene.fleet.stores.last)
     let value = FleetValue(
       begunAt: 0, storedAt: 0, mark: store.mark, stamp: 1, record: store.record, payload: store.payload)
-    let read = try FleetValue.decode(try #require(value.bytes), under: store.record.digest).get()
+    let bytes = try #require(value.front) + store.payload.bytes
+    let read = try FleetValue.decode(ArrivedValue(bytes), under: store.record.digest).get()
     #expect(store.record.owner == 7 && read.record.owner == nil)
     #expect(!read.record.tags.contains { EntryTags.isClaim($0) })
   }

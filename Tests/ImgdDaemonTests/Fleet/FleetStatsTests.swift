@@ -24,6 +24,19 @@ struct FleetStatsTests {
     #expect(stats["fleet"]?["reason"]?.string == "maxmemory-policy is allkeys-lru")
   }
 
+  @Test func `each server for pictures tells its state, and the fleet keeps its own`() throws {
+    let fleet = PlannedFleet()
+    let stage = try CoreStage(in: fleet, "Fleet.Pictures=a:1 b:1")
+    fleet.tell(.state(FleetState(.ok)))
+    fleet.tell(.pictures(server: 1, FleetState(.down, "b:1 is gone")))
+    let stats = try stage.client.ask(#"{"cmd":"stats"}"#)
+    #expect(stats["fleet"]?["state"]?.string == "ok")
+    let servers = try #require(stats["fleet"]?["pictures"]?.array)
+    #expect(servers.map { $0["server"]?.string } == ["a:1", "b:1"])
+    #expect(servers.map { $0["state"]?.string } == ["connecting", "down"])
+    #expect(servers.map { $0["reason"]?.string } == [nil, "b:1 is gone"])
+  }
+
   @Test func `every figure of the fleet is there from the start`() throws {
     let stage = try CoreStage(in: PlannedFleet())
     let stats = try stage.client.ask(#"{"cmd":"stats"}"#)

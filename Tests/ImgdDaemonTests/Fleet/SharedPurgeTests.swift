@@ -185,6 +185,22 @@ struct SharedPurgeTests {
     #expect(stage.purges.pending == 1)
   }
 
+  /// A master may die between its answer and the copy of what it has answered for.
+  @Test(arguments: [true, false])
+  func `what was taken and is not in the log when it is read again is sent again`(isHeard: Bool) throws {
+    let stage = try stage()
+    try stage.begin(#"{"cmd":"purge","url":"ORIGIN/a"}"#)
+    let purge = try #require(fleet.sent.first)
+    fleet.tell(.sent(nonce: purge.nonce))
+    fleet.tell(.state(FleetState(.down)))
+    stage.settle()
+    if isHeard { fleet.echo(purge, number: 1) }
+    fleet.tell(.state(FleetState(.ok)))
+    stage.settle()
+    #expect(fleet.sent.count == (isHeard ? 1 : 2))
+    #expect(stage.purges.pending == (isHeard ? 0 : 1))
+  }
+
   @Test func `without a disk pending purges are held in memory`() throws {
     let stage = try stage("Disk.Enabled=false")
     fleet.tell(.state(FleetState(.down)))

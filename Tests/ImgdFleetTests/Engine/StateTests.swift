@@ -139,9 +139,7 @@ import Testing
     let generation = try server.generation()
     let picture = TestedPicture(count: 4 << 20)
     #expect(try bench.store(picture, generation: generation) == .tooLarge)
-    let settings = FleetSettings(
-      server: .unix(path: server.socket), maxObject: 5 << 20, timeout: .seconds(20))
-    bench.engine.apply(settings)
+    bench.engine.apply(maxObject: 5 << 20, timeout: .seconds(20))
     #expect(try bench.store(picture, generation: generation) == .kept)
     guard case .found = try bench.look(picture.digest) else { throw TestFailure("none") }
     #expect(!bench.all.contains { if case .state = $0 { true } else { false } })

@@ -21,18 +21,18 @@ struct ServerPartTests {
       "# Server\r\nredis_version:\(version)\r\nos:Linux: 5\r\n",
       "maxmemory_policy:\(policy)\r\nnonsense\r\n:\r\n", "role:\(role)",
     ])
-    #expect(rules.trouble?.phase.rawValue == wanted)
+    #expect(rules.trouble(for: .purges)?.phase.rawValue == wanted)
   }
 
   @Test func `a server that tells nothing is refused`() {
-    #expect(ServerRules([]).trouble?.phase == .refused)
-    #expect(ServerRules(["redis_version:7.0.0"]).trouble?.phase == .refused)
+    #expect(ServerRules([]).trouble(for: .purges)?.phase == .refused)
+    #expect(ServerRules(["redis_version:7.0.0"]).trouble(for: .purges)?.phase == .refused)
   }
 
   @Test(arguments: [
     ("LOADING Redis is loading", FleetState.Phase.down), ("NOAUTH x", .refused),
     ("WRONGPASS x", .refused), ("NOPERM x", .refused), ("MISCONF x", .readOnly),
-    ("READONLY x", .readOnly), ("MOVED 1 h", .refused), ("BUSY x", .down),
+    ("READONLY x", .readOnly), ("UNBLOCKED x", .down), ("MOVED 1 h", .refused), ("BUSY x", .down),
   ])
   func `an error of the server has a meaning`(text: String, phase: FleetState.Phase) {
     #expect(FleetTrouble(serverSaid: text)?.phase == phase)
@@ -44,10 +44,15 @@ struct ServerPartTests {
     }
   }
 
-  @Test func `a trouble names the server`() {
-    let trouble = FleetTrouble(.down, "no answer")
-    let state = trouble.state(of: .tcp(host: "::1", port: 2))
-    #expect(state == FleetState(.down, "the fleet's server [::1]:2: no answer"))
+  @Test(
+    arguments: [
+      ("allkeys-lfu", nil), ("allkeys-random", nil), ("volatile-lru", nil), ("noeviction", .refused),
+    ] as [(String, FleetState.Phase?)])
+  func `a server of pictures may evict all, and must evict something`(
+    policy: String, wanted: FleetState.Phase?
+  ) {
+    let rules = ServerRules(["redis_version:7.0.0\r\nmaxmemory_policy:\(policy)\r\nrole:master"])
+    #expect(rules.trouble(for: .pictures)?.phase == wanted)
   }
 
   // MARK: Breaker
@@ -74,6 +79,12 @@ struct ServerPartTests {
     breaker.close(at: clock.now)
     clock.advance(by: .seconds(10))
     #expect(breaker.open(at: clock.now, jitter: 1) == .milliseconds(500))
+  }
+
+  @Test func `a Sentinel is asked again within two seconds`() {
+    var breaker = Breaker(isOfSentinel: true)
+    let pauses = (0..<9).map { _ in breaker.open(at: LoopClock.manual().now, jitter: 1.25) }
+    #expect(pauses.last == .seconds(2) && pauses.allSatisfy { $0 <= .seconds(2) })
   }
 
   // MARK: Clock

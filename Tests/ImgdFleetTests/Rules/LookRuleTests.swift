@@ -59,7 +59,7 @@ struct LookRuleTests {
   }
 
   @Test func `another time applies from the next look on`() {
-    stage.order(.apply(FleetSettings(server: .unix(path: "/planned"), timeout: .seconds(1))))
+    stage.order(.apply(maxObject: 1 << 20, timeout: .seconds(1)))
     server.keepSilent("GETRANGE")
     let serial = stage.begin(picture.digest)
     stage.pass(.milliseconds(999))

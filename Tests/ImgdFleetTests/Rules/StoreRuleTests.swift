@@ -72,7 +72,7 @@ struct StoreRuleTests {
   @Test func `another limit applies at once, without another connection`() throws {
     let connection = try #require(server.pictures)
     let before = connection.limits.reply
-    stage.order(.apply(FleetSettings(server: .unix(path: "/planned"), maxObject: 5 << 20)))
+    stage.order(.apply(maxObject: 5 << 20, timeout: .milliseconds(50)))
     let large = TestedPicture(count: 4 << 20)
     #expect(try stage.store(large, generation: server.generation) == .kept)
     #expect(connection.limits.reply == before + 4 << 20 && server.pictures === connection)
@@ -182,7 +182,7 @@ struct StoreRuleTests {
 
   @Test func `a host that ends gives its claims back, those of pictures in line too`() throws {
     let large = TestedPicture(count: 1_100_000)
-    stage.order(.apply(FleetSettings(server: .unix(path: "/planned"), maxObject: 2 << 20)))
+    stage.order(.apply(maxObject: 2 << 20, timeout: .milliseconds(50)))
     let claims = [try stage.claim(large.digest), try stage.claim(large.digest)]
     let held = try stage.claim(picture.digest)
     server.keepSilent("store")

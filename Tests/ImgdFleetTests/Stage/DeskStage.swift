@@ -5,6 +5,12 @@ import ImgdTestSupport
 
 @testable import ImgdFleet
 
+/// The servers of a stage before anything is asked of them.
+struct DeskPlan {
+  let server: PlannedServer
+  let others: [String: PlannedServer]
+}
+
 /// One host of a fleet on the thread of its test, with a clock that the test turns; the server is a plan, or a real
 /// one.
 ///
@@ -21,25 +27,39 @@ final class DeskStage: FleetHost {
   private let clock: LoopClock
   private let loop: EventLoop
   private let plan: PlannedServer?
+  /// Further planned servers, by their addresses.
+  private let others: [String: PlannedServer]
   private let events: Shared<[FleetEvent]>
   private var lastSerial: UInt64 = 0
 
-  /// With a planned server, which `plan` may change before anything is asked of it.
+  /// With a planned server, and others at their addresses, which `plan` may change before anything is asked of them.
   init(
     join position: FleetPosition?? = .some(nil), with settings: FleetSettings = settings,
-    plan: (PlannedServer) -> Void = { _ in }
+    others: [String], plan: (DeskPlan) -> Void
   ) throws {
     let (clock, loop) = try Self.time()
     let server = PlannedServer(on: loop)
-    plan(server)
+    let others = Dictionary(uniqueKeysWithValues: others.map { ($0, PlannedServer(on: loop)) })
+    plan(DeskPlan(server: server, others: others))
     let events = Shared<[FleetEvent]>([])
     (self.clock, self.loop, self.plan, self.events) = (clock, loop, server, events)
+    self.others = others
     desk = FleetDesk(
       loop: loop, settings: settings,
-      connect: { place, _, limits throws(FleetTrouble) in try server.connect(place, limits) },
+      connect: { place, _, limits throws(FleetTrouble) in
+        try (others[place.description] ?? server).connect(place, limits)
+      },
       report: { event in events.with { $0.append(event) } })
     if let position { desk.receive(.join(position)) }
     settle()
+  }
+
+  /// With one planned server, which `plan` may change before anything is asked of it.
+  convenience init(
+    join position: FleetPosition?? = .some(nil), with settings: FleetSettings = settings,
+    plan: (PlannedServer) -> Void = { _ in }
+  ) throws {
+    try self.init(join: position, with: settings, others: []) { plan($0.server) }
   }
 
   /// With a real server.
@@ -51,6 +71,7 @@ final class DeskStage: FleetHost {
     SignalWatch.block([SIGPIPE])
     (clock, loop) = try Self.time()
     plan = nil
+    others = [:]
     var settings = FleetSettings(server: server)
     change(&settings)
     let events = Shared<[FleetEvent]>([])
@@ -80,6 +101,12 @@ final class DeskStage: FleetHost {
   var server: PlannedServer {
     guard let plan else { preconditionFailure("this stage has a real server") }
     return plan
+  }
+
+  /// The one at an address of its own.
+  func server(at address: String) throws -> PlannedServer {
+    guard let server = others[address] else { throw TestFailure("no server is planned at \(address)") }
+    return server
   }
 
   // MARK: Turning

@@ -68,7 +68,7 @@ final class FleetBench: FleetHost, Sendable {
     case .send(let purge): engine.send(purge)
     case .announce(let line): engine.announce(line)
     case .askForHosts: engine.askForHosts()
-    case .apply(let settings): engine.apply(settings)
+    case .apply(let maxObject, let timeout): engine.apply(maxObject: maxObject, timeout: timeout)
     case .askForLife(let answer): engine.askForLife(answer)
     case .stop: engine.stop()
     }
@@ -102,6 +102,9 @@ struct TestedPicture {
   }
 
   var digest: KeyDigest { record.digest }
+
+  /// That of the picture of a URL.
+  static func digest(_ url: String) -> KeyDigest { KeyDigest(url: url, identifier: nil) }
 
   /// The value that a server has of it.
   func value(stamp: UInt64 = 1) -> RedisReply {

@@ -26,6 +26,13 @@ extension FleetHost {
     }
   }
 
+  @discardableResult
+  func waitForPictures(_ phase: FleetState.Phase, of server: Int) throws -> FleetState {
+    try next("state \(phase) of \(server)") { event in
+      if case .pictures(server, let state) = event, state.phase == phase { state } else { nil }
+    }
+  }
+
   func join() throws -> FleetJoin {
     try next("join") { if case .joined(let join) = $0 { join } else { nil } }
   }

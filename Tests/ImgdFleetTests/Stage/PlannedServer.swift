@@ -152,7 +152,7 @@ final class PlannedServer {
   func commands(_ name: String) -> [PlannedCommand] { heard.filter { $0.name == name } }
 
   var open: [PlannedConnection] { connections.filter(\.isOpen) }
-  /// The connection of look-ups and stores.
+  /// The connection of checks, look-ups and stores.
   var pictures: PlannedConnection? { open.last { $0.names.contains("INFO") } }
   var purges: PlannedConnection? { open.last { $0.names.contains("XREVRANGE") } }
   var wakeUps: PlannedConnection? { open.last { $0.names.contains("SUBSCRIBE") } }

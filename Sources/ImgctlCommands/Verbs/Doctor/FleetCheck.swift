@@ -20,7 +20,8 @@ struct FleetCheck {
 
   var findings: [Finding] {
     guard let fleet, let state = fleet.text("state") else { return configured.isEmpty ? [] : [notStarted] }
-    return [server(state, of: fleet), memory(fleet), clock(fleet)].compactMap { $0 } + purges(fleet.object("purges"))
+    return [server(state, of: fleet), memory(fleet), clock(fleet)].compactMap { $0 }
+      + pictures(fleet.objects("pictures") ?? []) + purges(fleet.object("purges"))
       + [list].compactMap { $0 } + hosts.others.flatMap(judge)
   }
 
@@ -49,6 +50,16 @@ struct FleetCheck {
       return .problem(
         "fleet", text ?? "\(server) does not answer",
         remedy: "see whether it runs and can be reached from here, as the user imgd")
+    }
+  }
+
+  /// The servers for pictures that are away, each with what it says.
+  private func pictures(_ servers: [Reply]) -> [Finding] {
+    servers.filter { $0.text("state") != "ok" }.map { server in
+      let state = server.display("state")
+      return .note(
+        "fleet", server.text("reason") ?? "the server for pictures \(server.display("server")) is \(state)",
+        remedy: "see to it: until it can be used, its share of the pictures is not shared")
     }
   }
 

@@ -147,9 +147,11 @@ final class FleetOutbox {
   }
 
   func follow(_ state: FleetState) {
+    let wasUp = isUp
     isUp = state.phase == .ok
     if !isUp { for nonce in underWay { putBack(nonce) } }
-    pump()
+    // The log has been read to its end: what was in it, and is not, has gone with the server that took it.
+    if isUp, !wasUp { sendUnheardAgain() } else { pump() }
   }
 
   private func pump() {

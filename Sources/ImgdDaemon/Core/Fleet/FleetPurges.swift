@@ -107,7 +107,7 @@ final class FleetPurges {
     case .purges(let purges): for purge in purges { hear(purge) }
     case .sent(let nonce): outbox?.wasSent(nonce)
     case .unsent(let nonce, _): outbox?.wasRefused(nonce)
-    case .clock, .memory, .looked, .stored, .defect, .unlisted, .hosts: break
+    case .pictures, .clock, .memory, .looked, .stored, .defect, .unlisted, .hosts: break
     }
   }
 

@@ -34,8 +34,11 @@ final class FleetTier {
   private let pictures: PictureTiers
   private let downloader: Downloader
   private(set) var state = FleetState(.connecting)
-  /// The state that was logged last.
+  /// The servers for pictures, if there are any beside the one whose state that is.
+  private(set) var pictureServers: [(name: String, state: FleetState)]
+  /// The states that were logged last.
   private var told: FleetState?
+  private var toldOfPictures: [FleetState?]
   /// By how many seconds this machine's clock is behind the one that all hosts go by.
   private(set) var secondsAhead: Int64 = 0
   /// How many bytes the server keeps at most, 0 for no limit; nil as long as that is not known.
@@ -50,6 +53,8 @@ final class FleetTier {
     self.history = history
     self.pictures = pictures
     self.downloader = downloader
+    pictureServers = fleet == nil ? [] : settings.fleet.pictures.map { ($0, FleetState(.connecting)) }
+    toldOfPictures = pictureServers.map { _ in nil }
     parts = fleet.map { [counts] fleet in
       let claims = FleetClaims(fleet, counts, loop: loop, settings: settings)
       let lookups = FleetLookups(
@@ -202,7 +207,11 @@ final class FleetTier {
     switch report.event {
     case .state(let state):
       self.state = state
-      log(state)
+      Self.log(state, of: "the fleet's server", after: &told)
+    case .pictures(let server, let state):
+      pictureServers[server].state = state
+      let name = pictureServers[server].name
+      Self.log(state, of: "the fleet's server for pictures \(name)", after: &toldOfPictures[server])
     case .looked(let serial, let answer):
       if !parts.forms.receive(answer, report.picture, for: serial) {
         parts.lookups.receive(answer, report.picture, for: serial)
@@ -217,17 +226,17 @@ final class FleetTier {
     }
   }
 
-  /// Writes a line for each change of the fleet's state. Trying a server again is no change.
-  private func log(_ state: FleetState) {
+  /// Writes a line for each change of a server's state. Trying one again is no change.
+  private static func log(_ state: FleetState, of server: String, after told: inout FleetState?) {
     guard state.phase != .connecting, state != told else { return }
     // Each try may fail in a way of its own.
     if state.phase == .down, told?.phase == .down { return }
     told = state
     // The reason names the server.
-    let reason = state.reason ?? "the fleet's server is \(state.phase.rawValue)"
+    let reason = state.reason ?? "\(server) is \(state.phase.rawValue)"
     switch state.phase {
     case .connecting: break
-    case .ok: Log.notice(.fleet, "the fleet's server is used")
+    case .ok: Log.notice(.fleet, "\(server) is used")
     case .readOnly, .down: Log.warning(.fleet, reason)
     case .refused: Log.error(.fleet, reason)
     }
@@ -243,7 +252,7 @@ extension MergeKey {
 
 /// The edge at which work for the fleet's server leaves the core. Reports come back through `Core.receive`.
 ///
-/// A test replaces it: behind it are a thread and a server.
+/// A test replaces it: behind it are a thread and servers.
 protocol Fleet: AnyObject {
   /// Begins to read the log of purges after the last one that was heard; nil where none ever was.
   func join(from position: FleetPosition?)
@@ -311,6 +320,16 @@ extension JSONWriter {
         "sent": purges.counts.sent, "heard": purges.counts.heard, "pending": purges.pending, "waiting": purges.lag,
         "gaps": purges.counts.gaps,
       ])
+    }
+    guard !tier.pictureServers.isEmpty else { return }
+    array("pictures") { list in
+      for server in tier.pictureServers {
+        list.object { line in
+          line.field("server", server.name)
+          line.field("state", server.state.phase.rawValue)
+          if let reason = server.state.reason { line.field("reason", reason) }
+        }
+      }
     }
   }
 }

@@ -116,12 +116,18 @@ package struct Configuration: Sendable, Equatable {
     }
   }
 
-  /// The server that hosts share.
+  /// The servers that hosts share.
   package struct Fleet: Sendable, Equatable {
-    /// `unix:/path` or `host:port`; empty for a machine without a fleet.
+    /// Where it is, as `FleetSettings.Server` reads it; empty for a machine without a fleet.
     package var server = ""
+    /// Where the pictures are; empty if they are there, too.
+    package var pictures: [String] = []
     package var user = ""
     package var passwordFile = ""
+    package var caFile = ""
+    package var serverName = ""
+    package var certificateFile = ""
+    package var keyFile = ""
     package var namespace = "imgd"
     package var maxObject = 1 << 20
     package var timeout = Duration.milliseconds(50)

@@ -182,16 +182,31 @@ extension Configuration: ProgramConfiguration {
   private static let fleet: [Key] = [
     Key(
       .fleet, "Server", \.fleet.server, .fleetServer, isLive: false,
-      "Where the Redis server that hosts share listens: unix:/path or host:port; empty for none."),
+      "The server that hosts share: unix:/path, host:port, rediss:// or sentinel://; empty for none."),
+    Key(
+      .fleet, "Pictures", \.fleet.pictures, .fleetServers, isLive: false,
+      "Servers that have the pictures, separated by blanks; empty if Server has them."),
     Key(
       .fleet, "User", \.fleet.user, .oneWord(longest: 64), isLive: false,
-      "The user as whom the daemon logs in at the server; empty for its default user."),
+      "The user as whom the daemon logs in at the servers; empty for their default user."),
     Key(
       .fleet, "PasswordFile", \.fleet.passwordFile, .path(longest: 4095), isLive: false,
-      "The file with the password for the server, read at each connection; empty for none."),
+      "The file with the password for the servers, read at each connection; empty for none."),
+    Key(
+      .fleet, "CAFile", \.fleet.caFile, .path(longest: 4095), isLive: false,
+      "The certificates that vouch for servers at rediss://; empty for those of the system."),
+    Key(
+      .fleet, "ServerName", \.fleet.serverName, .oneWord(longest: 253), isLive: false,
+      "The name in the servers' certificates; empty for the host in rediss://host:port."),
+    Key(
+      .fleet, "CertificateFile", \.fleet.certificateFile, .path(longest: 4095), isLive: false,
+      "The certificate that this host shows to servers at rediss://; empty for none."),
+    Key(
+      .fleet, "KeyFile", \.fleet.keyFile, .path(longest: 4095), isLive: false,
+      "The private key of CertificateFile, read at each connection; empty for none."),
     Key(
       .fleet, "Namespace", \.fleet.namespace, .namespace, isLive: false,
-      "The beginning of all keys in the server; hosts with the same one are a fleet."),
+      "The beginning of all keys in the servers; hosts with the same one are a fleet."),
     Key(
       .fleet, "MaxObject", \.fleet.maxObject, .size(1 << 10...16 << 20),
       "The largest picture that is written to the server, or read from it."),

@@ -92,14 +92,13 @@ extension FleetSettings {
   init?(_ fleet: Configuration.Fleet) {
     guard !fleet.server.isEmpty, let server = try? Server(fleet.server) else { return nil }
     self.init(
-      server: server, user: fleet.user.isEmpty ? nil : fleet.user,
-      passwordFile: fleet.passwordFile.isEmpty ? nil : fleet.passwordFile, namespace: fleet.namespace,
-      maxObject: fleet.maxObject, timeout: fleet.timeout)
-  }
-
-  /// Takes over what a reload may change: not the server, the user, the password file or the namespace.
-  mutating func adopt(_ fleet: Configuration.Fleet) {
-    maxObject = fleet.maxObject
-    timeout = fleet.timeout
+      server: server, pictures: fleet.pictures.compactMap { try? Server($0) }, user: fleet.user.unlessEmpty,
+      passwordFile: fleet.passwordFile.unlessEmpty,
+      tls: TLSSettings(
+        caFile: fleet.caFile.unlessEmpty, serverName: fleet.serverName.unlessEmpty,
+        certificateFile: fleet.certificateFile.unlessEmpty, keyFile: fleet.keyFile.unlessEmpty),
+      namespace: fleet.namespace, maxObject: fleet.maxObject, timeout: fleet.timeout)
   }
 }
+
+extension String { fileprivate var unlessEmpty: String? { isEmpty ? nil : self } }

@@ -1,5 +1,4 @@
 import Glibc
-import ImgdFleet
 import ImgdProgram
 import ImgdSystem
 
@@ -127,7 +126,7 @@ extension ValueFormat where Value == String? {
   }
 }
 
-private func isLetterOrDigit(_ byte: UInt8) -> Bool {
+func isLetterOrDigit(_ byte: UInt8) -> Bool {
   switch byte {
   case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
     UInt8(ascii: "0")...UInt8(ascii: "9"):
@@ -174,16 +173,6 @@ extension ValueFormat where Value == String {
     }
   }
 
-  /// Where a Redis server listens, as `FleetSettings.Server` reads it.
-  static var fleetServer: Self {
-    Self { text throws(WrongValue) in
-      _ = try FleetSettings.Server(text)
-      return text
-    } text: {
-      $0
-    }
-  }
-
   /// Printable ASCII without blanks.
   static func oneWord(longest: Int) -> Self {
     Self { text throws(WrongValue) in
@@ -209,25 +198,5 @@ extension ValueFormat where Value == String {
     } text: {
       $0
     }
-  }
-}
-
-extension FleetSettings.Server {
-  /// The room for the path in the address of a Unix socket, without the terminating zero.
-  private static let longestPath = 107
-
-  /// Reads `unix:/path`, `host:port` or `[address]:port`.
-  init(_ text: String) throws(WrongValue) {
-    if text.hasPrefix("unix:") {
-      let path = try ValueFormat<String>.path(longest: Self.longestPath).parse(String(text.dropFirst("unix:".count)))
-      self = .unix(path: path)
-      return
-    }
-    guard let colon = text.utf8.lastIndex(of: UInt8(ascii: ":")), colon > text.startIndex,
-      let port = decimalNumber(text.utf8[text.utf8.index(after: colon)...]), (1...65_535).contains(port),
-      isHost(String(text[..<colon]))
-    else { throw WrongValue("is not a server: write unix:/path, host:port or [IPv6 address]:port") }
-    let host = text[..<colon]
-    self = .tcp(host: String(host.hasPrefix("[") ? host.dropFirst().dropLast() : host), port: port)
   }
 }

@@ -10,14 +10,19 @@ final class FleetStage {
   private(set) var hosts: [FleetHost] = []
   var origin: OriginServer { pictures.origin }
 
+  /// A server that is slow for a moment costs no second request to the origin, unless a test wants that.
+  static let patience = "Fleet.Timeout=10s"
+  static let impatience = "Fleet.Timeout=50ms"
+
   private let settings: [String]
 
-  /// `server` are further arguments of the redis-server, which may be in a network of its own.
+  /// `server` are further arguments of the redis-server, which may be in a network of its own; `settings` are those of
+  /// each host.
   init(
     hosts count: Int = 10, server arguments: [String] = [], in network: PrivateNetwork? = nil,
     settings: [String] = []
   ) throws {
-    self.settings = settings
+    self.settings = [Self.patience] + settings
     pictures = try VersionedPictures()
     redis = try RedisServer(RedisServer.rules + arguments, in: network)
     for _ in 0..<count { try add() }

@@ -1,0 +1,56 @@
+import Glibc
+
+/// Three real Sentinels that watch a master, and make its replica the master half a second after its death.
+package final class RedisSentinels: Sendable {
+  private static let count = 3
+
+  /// Where they listen, on loopback.
+  package let ports: [Int]
+  private let directories: [String]
+  private let programs: Shared<[pid_t]>
+
+  /// Waits until each of them knows the others and a replica of the master, which is to have a port.
+  package init(watching master: RedisServer, as name: String) throws {
+    guard let port = master.port else { throw TestFailure("the master has no port") }
+    ports = try (0..<Self.count).map { _ in try RedisServer.freePort() }
+    directories = try (0..<Self.count).map { _ in try TemporaryDirectory.make() }
+    programs = Shared([])
+    for (number, directory) in directories.enumerated() {
+      let file = directory + "/sentinel.conf"
+      try write(
+        """
+        port \(ports[number])
+        bind 127.0.0.1
+        unixsocket \(directory)/sentinel.socket
+        dir \(directory)
+        sentinel monitor \(name) 127.0.0.1 \(port) 2
+        sentinel down-after-milliseconds \(name) 500
+        sentinel failover-timeout \(name) 2000
+
+        """, to: file)
+      let pid = try ChildProcess.spawn(
+        "/usr/bin/redis-server", [file, "--sentinel"], output: directory + "/output")
+      programs.with { $0.append(pid) }
+    }
+    for directory in directories where try !becomes({ Self.isReady(directory, name) }) {
+      throw TestFailure("a Sentinel does not know the others: \(read(directory + "/output") ?? "")")
+    }
+  }
+
+  deinit {
+    for pid in programs.with({ $0 }) {
+      Glibc.kill(pid, SIGKILL)
+      _ = ChildProcess.wait(pid)
+    }
+    for directory in directories { TemporaryDirectory.remove(directory) }
+  }
+
+  private static func isReady(_ directory: String, _ name: String) -> Bool {
+    let question = ["SENTINEL", "MASTER", name].map { Array($0.utf8) }
+    guard let link = try? RedisConversation(path: directory + "/sentinel.socket"),
+      let words = (try? link.answer(to: question))?.list?.map({ $0.text ?? "" })
+    else { return false }
+    func number(_ field: String) -> String? { words.firstIndex(of: field).map { words[$0 + 1] } }
+    return number("num-other-sentinels") == "\(count - 1)" && number("num-slaves") == "1"
+  }
+}
