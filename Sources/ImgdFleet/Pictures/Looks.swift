@@ -315,8 +315,9 @@ enum Sight {
     if first == PictureClaim.sign { return .claim }
     let front = Array(bytes.prefix(FleetValue.headLength))
     guard bytes.count <= mostBytes else {
-      // A value that was not read to its end may be sound.
-      let isSound = FleetValue.Head(bytes.span).map { $0.bodyCount <= 512 << 20 } ?? false
+      // A value that was not read to its end may be sound, if its head says that it is longer.
+      let most = mostBytes - FleetValue.mostBytes(picture: 0)
+      let isSound = FleetValue.Head(bytes.span).map { most < $0.bodyCount && $0.bodyCount <= 512 << 20 } ?? false
       return isSound ? .beyondLimit : .defect(.tooLarge, front: front)
     }
     switch FleetValue.decode(bytes, under: digest) {
