@@ -359,8 +359,9 @@ enum Sight {
     if FleetValue.isNewer(value.front.span, than: layout) { return .newer }
     let front = Array(value.front.prefix(FleetValue.headLength))
     guard value.count <= mostBytes else {
-      // A value that was not read to its end may be sound.
-      let isSound = FleetValue.Head(front.span).map { $0.bodyCount <= 512 << 20 } ?? false
+      // A value that was not read to its end may be sound, if its head says that it is longer.
+      let most = mostBytes - FleetValue.mostBytes(picture: 0)
+      let isSound = FleetValue.Head(front.span).map { most < $0.bodyCount && $0.bodyCount <= 512 << 20 } ?? false
       return isSound ? .beyondLimit : .defect(.tooLarge, front: front)
     }
     switch FleetValue.decode(value, under: digest) {
