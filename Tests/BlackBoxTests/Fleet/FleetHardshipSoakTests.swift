@@ -141,7 +141,8 @@ import Testing
   func `hears all purges over lines that are slow and lose packets`() throws {
     let home = try PrivateNetwork()
     let stage = try FleetStage(
-      hosts: 2, server: ["--bind", "0.0.0.0", "--port", "6379", "--protected-mode", "no"], in: home)
+      hosts: 2, server: ["--bind", "0.0.0.0", "--port", "6379", "--protected-mode", "no"], in: home,
+      settings: [FleetStage.impatience])
     var lines: [PoorLine] = []
     for number in 1...2 {
       let network = try PrivateNetwork()

@@ -31,7 +31,7 @@ import Testing
 
   /// The time is the server's: three look-ups that nobody answers, and no more.
   @Test func `does not wait for a server that stands still`() throws {
-    let stage = try FleetStage(hosts: 1)
+    let stage = try FleetStage(hosts: 1, settings: [FleetStage.impatience])
     let host = stage.hosts[0]
     let known = stage.pictures.add("/known")
     _ = try host.fetch(known)

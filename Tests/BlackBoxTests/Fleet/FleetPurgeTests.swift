@@ -73,7 +73,7 @@ import Testing
 
   /// Only this host knows of a purge that it could not send, and does not forget it.
   @Test func `waits for a server that stands still, over the end of its host`() throws {
-    let stage = try FleetStage(hosts: 3)
+    let stage = try FleetStage(hosts: 3, settings: [FleetStage.impatience])
     let url = stage.pictures.add("/a")
     _ = try stage.fetchAll(url)
     stage.pictures.publish("/a")
@@ -99,7 +99,7 @@ import Testing
 
   /// Nobody else knows what the picture of the server is.
   @Test func `that waits keeps its host from the server's picture`() throws {
-    let stage = try FleetStage(hosts: 2)
+    let stage = try FleetStage(hosts: 2, settings: [FleetStage.impatience])
     let url = stage.pictures.add("/a")
     _ = try stage.fetchAll(url)
     stage.pictures.publish("/a")

@@ -53,7 +53,7 @@ final class FleetTrial {
 
   init(seed: UInt64) throws {
     noise = Noise(seed: seed)
-    stage = try FleetStage(hosts: 9)
+    stage = try FleetStage(hosts: 9, settings: [FleetStage.impatience])
     relay = try SocketRelay(
       to: stage.redis.socket, at: stage.redis.directory + "/relay")
     try stage.add(to: "unix:\(relay.socket)")

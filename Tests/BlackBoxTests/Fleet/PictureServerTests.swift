@@ -65,6 +65,7 @@ import Testing
     }
     let urls = (0..<30).map { fleet.pictures.add("/\($0)") }
     for url in urls { #expect(try fleet.hosts[0].fetch(url).outcome == "network") }
+    #expect(try becomes { try fleet.hosts[0].count("stores") + fleet.hosts[0].count("refused") == 30 })
     let stored = try [0, 2].map { try stage.count(stage.servers[$0]) }.reduce(0, +)
     #expect((1..<30).contains(stored))
     var sources: [String: Int] = [:]

@@ -13,7 +13,7 @@ private struct FormStage {
 
   /// No look is late, however busy the machine is.
   init(hosts: Int, pictures: Int) throws {
-    let stage = try FleetStage(hosts: hosts, settings: ["Fleet.Timeout=10s"])
+    let stage = try FleetStage(hosts: hosts)
     self.stage = stage
     urls = (0..<pictures).map { number in
       let picture = TestPicture.png(.gradient(width: 40 + number, height: 30))
@@ -113,7 +113,7 @@ private struct FormStage {
 @Suite("Answers without a picture in a fleet") struct SharedAnswerFleetTests {
   @Test(arguments: [404, 410])
   func `are shared where their origin has named a time`(status: Int) throws {
-    let stage = try FleetStage(hosts: 3, settings: ["Fleet.Timeout=10s"])
+    let stage = try FleetStage(hosts: 3)
     stage.origin.plan("/named", .status(status, headers: [("Cache-Control", "max-age=600")]))
     stage.origin.plan("/silent", .status(status))
     for (number, host) in stage.hosts.enumerated() {
@@ -130,7 +130,7 @@ private struct FormStage {
   }
 
   @Test func `lead all hosts to where a redirect leads one`() throws {
-    let stage = try FleetStage(hosts: 3, settings: ["Fleet.Timeout=10s"])
+    let stage = try FleetStage(hosts: 3)
     stage.origin.plan("/a", .redirect(to: "/b", headers: [("Cache-Control", "max-age=600")]))
     stage.pictures.add("/b")
     let url = stage.origin.url("/a")

@@ -70,14 +70,14 @@ struct FleetLayoutTests {
     let answer = try hosts.storeAnswer()
     let value = try hosts.value(answer.digest)
     for claims in [true, false] {
-      guard case .nothing = try hosts.old.look(answer.digest, claims: claims) else {
+      guard case .foundForOthers = try hosts.old.look(answer.digest, claims: claims) else {
         throw TestFailure("it is seen")
       }
     }
     let picture = TestedPicture()
     #expect(try hosts.old.store(picture, generation: hosts.generation) == .overtaken)
     hosts.old.order(.remove(answer.digest))
-    guard case .nothing = try hosts.old.look(answer.digest) else { throw TestFailure("it is seen") }
+    guard case .foundForOthers = try hosts.old.look(answer.digest) else { throw TestFailure("it is seen") }
     #expect(try hosts.value(answer.digest) == value)
     #expect(!hosts.old.all.contains { if case .defect = $0 { true } else { false } })
   }
@@ -100,7 +100,7 @@ struct FleetLayoutTests {
         hosts.old.order(.release(serial: claim, removing: true))
       }
       // The claim has ended, and the next one finds the answer.
-      guard case .nothing = try hosts.old.answer(hosts.old.confirm(found)) else {
+      guard case .foundForOthers = try hosts.old.answer(hosts.old.confirm(found)) else {
         throw TestFailure("it is claimed")
       }
       #expect(try hosts.value(answer.digest) == value)

@@ -8,6 +8,7 @@ enum Fleet {
     if let readers = bench.options.readers { return try FleetReaders.run(bench, hosts: readers) }
     try FleetHits.run(bench)
     try FleetTLS.run(bench)
+    try FleetForms.run(bench)
     try FleetThroughput.run(bench)
     try FleetPurges.run(bench)
     try FleetMisses.run(bench)

@@ -146,9 +146,11 @@ final class FleetTier {
   /// Stores an answer without a picture in its place, if its origin has named the time for which that holds; else removes
   /// what others would find.
   func keep(answer: CachedImage?, named isNamed: Bool, of download: MergedDownload) {
-    guard !download.isPurged, !download.leavesFleet else { return giveUp(download) }
+    guard !download.isPurged else { return giveUp(download) }
     let isForAll = [404, 410].contains(answer?.response.status ?? 0) || answer?.redirect != nil
-    guard let answer, isNamed, isForAll, !answer.freshness.needsConfirmation else { return remove(download) }
+    guard let answer, isNamed, isForAll, !answer.freshness.needsConfirmation, !download.leavesFleet else {
+      return remove(download)
+    }
     share(answer, of: download)
   }
 
