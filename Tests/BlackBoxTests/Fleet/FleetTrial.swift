@@ -13,6 +13,7 @@ final class FleetTrial {
 
   private let stage: FleetStage
   private let relay: SocketRelay
+  private let grounds: FleetGrounds
   private var noise: Noise
   private var pictures: [Picture] = []
   /// What each host must keep to, by picture.
@@ -49,14 +50,18 @@ final class FleetTrial {
     case frozen(Int)
     case killed(Int)
     case cutOff
+    case withoutPictures(RedisServer)
   }
 
-  init(seed: UInt64) throws {
+  init(seed: UInt64, on grounds: FleetGrounds) throws {
     noise = Noise(seed: seed)
-    stage = try FleetStage(hosts: 9, settings: [FleetStage.impatience])
+    self.grounds = grounds
+    stage = try FleetStage(
+      hosts: 9, of: grounds.server, at: grounds.address, settings: [FleetStage.impatience] + grounds.settings)
     relay = try SocketRelay(
       to: stage.redis.socket, at: stage.redis.directory + "/relay")
-    try stage.add(to: "unix:\(relay.socket)")
+    // A relay leads to one server, whatever becomes of it.
+    try stage.add(to: grounds.losesPurges ? nil : "unix:\(relay.socket)")
     try stage.awaitAll()
     own = stage.hosts.map { _ in (0..<Self.urls).map { _ in Floor() } }
     for number in 0..<Self.urls {
@@ -70,6 +75,7 @@ final class FleetTrial {
   func run(purges: Int) throws {
     for number in 0..<purges {
       if number % 25 == 0 { try changeTrouble() }
+      if number == purges / 2 { grounds.killMaster() }
       try round()
     }
     try endTrouble()
@@ -147,14 +153,14 @@ final class FleetTrial {
   private var usable: [Int] {
     switch trouble {
     case .frozen(let host), .killed(let host): stage.hosts.indices.filter { $0 != host }
-    case .cutOff, nil: Array(stage.hosts.indices)
+    case .cutOff, .withoutPictures, nil: Array(stage.hosts.indices)
     }
   }
 
   private func changeTrouble() throws {
     try endTrouble()
     let host = Int.random(in: 0..<stage.hosts.count, using: &noise)
-    switch Int.random(in: 0..<5, using: &noise) {
+    switch Int.random(in: 0..<(grounds.pictures.isEmpty ? 5 : 7), using: &noise) {
     case 0:
       stage.hosts[host].freeze()
       trouble = .frozen(host)
@@ -166,7 +172,11 @@ final class FleetTrial {
       trouble = .cutOff
     case 3:
       // All connections to the server at once.
-      try stage.redis.command("CLIENT", "KILL", "TYPE", "normal")
+      try grounds.master.command("CLIENT", "KILL", "TYPE", "normal")
+    case 5, 6:
+      guard let server = grounds.pictures.randomElement(using: &noise) else { break }
+      server.kill()
+      trouble = .withoutPictures(server)
     default: break
     }
   }
@@ -176,6 +186,7 @@ final class FleetTrial {
     case .frozen(let host): stage.hosts[host].thaw()
     case .killed(let host): try stage.hosts[host].start()
     case .cutOff: relay.mend()
+    case .withoutPictures(let server): try server.start()
     case nil: break
     }
     trouble = nil
@@ -199,6 +210,7 @@ final class FleetTrial {
         }
       }
     }
+    guard !grounds.losesPurges else { return }
     for host in stage.hosts { #expect(try host.purges("gaps") == 0) }
   }
 
@@ -206,15 +218,16 @@ final class FleetTrial {
 }
 
 @Suite("Ten hosts in trouble") struct FleetTrialTests {
-  @Test func `never show what was purged`() throws {
-    try FleetTrial(seed: 1).run(purges: 60)
+  @Test(arguments: FleetGrounds.Kind.allCases)
+  func `never show what was purged`(on kind: FleetGrounds.Kind) throws {
+    try FleetTrial(seed: 1, on: FleetGrounds(kind)).run(purges: 60)
   }
 }
 
 /// The same for as long as it takes to meet rare moments.
 @Suite("Ten hosts in trouble again and again", .slow) struct FleetTrialSoakTests {
-  @Test(arguments: [2, 3] as [UInt64])
-  func `never show what was purged`(seed: UInt64) throws {
-    try FleetTrial(seed: seed).run(purges: 1_000)
+  @Test(arguments: FleetGrounds.Kind.allCases)
+  func `never show what was purged`(on kind: FleetGrounds.Kind) throws {
+    try FleetTrial(seed: 2, on: FleetGrounds(kind)).run(purges: 1_000)
   }
 }

@@ -137,7 +137,7 @@ package final class RedisServer: Sendable {
   }
 
   /// A port that is free now; somebody else may take it before the server does, which then does not start.
-  static func freePort() throws -> Int {
+  package static func freePort() throws -> Int {
     let number = try OriginSocket.bound()
     defer { close(number) }
     return OriginSocket.port(of: number)

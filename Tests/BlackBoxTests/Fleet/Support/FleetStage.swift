@@ -15,16 +15,25 @@ final class FleetStage {
   static let impatience = "Fleet.Timeout=50ms"
 
   private let settings: [String]
+  /// Where the hosts find their server; nil for its socket.
+  private let address: String?
 
   /// `server` are further arguments of the redis-server, which may be in a network of its own; `settings` are those of
   /// each host.
-  init(
+  convenience init(
     hosts count: Int = 10, server arguments: [String] = [], in network: PrivateNetwork? = nil,
     settings: [String] = []
   ) throws {
+    let redis = try RedisServer(RedisServer.rules + arguments, in: network)
+    try self.init(hosts: count, of: redis, settings: settings)
+  }
+
+  /// Hosts of a server that is there already, which they find at an address, or else at its socket.
+  init(hosts count: Int, of redis: RedisServer, at address: String? = nil, settings: [String] = []) throws {
     self.settings = [Self.patience] + settings
+    self.redis = redis
+    self.address = address
     pictures = try VersionedPictures()
-    redis = try RedisServer(RedisServer.rules + arguments, in: network)
     for _ in 0..<count { try add() }
     try awaitAll()
   }
@@ -34,7 +43,7 @@ final class FleetStage {
   /// Starts one more host, which may have another way to the server.
   @discardableResult
   func add(to server: String? = nil, wrapper: [String] = []) throws -> FleetHost {
-    let host = try FleetHost(server: server ?? "unix:\(redis.socket)", settings: settings, wrapper: wrapper)
+    let host = try FleetHost(server: server ?? address ?? "unix:\(redis.socket)", settings: settings, wrapper: wrapper)
     hosts.append(host)
     return host
   }

@@ -1,0 +1,68 @@
+import ImgdTestSupport
+
+/// The servers on which a fleet stands in a trial.
+final class FleetGrounds {
+  enum Kind: CaseIterable {
+    /// One server at its socket.
+    case one
+    /// One with TLS for the purges, and three for the pictures.
+    case several
+    /// A master with a replica that Sentinels watch; the master is killed.
+    case failing
+  }
+
+  let server: RedisServer
+  private(set) var pictures: [RedisServer] = []
+  /// Nil for the server's socket.
+  private(set) var address: String?
+  private(set) var settings: [String] = []
+  private var replica: RedisServer?
+  private var sentinels: RedisSentinels?
+  private var certificates: TemporaryDirectory?
+  private var isKilled = false
+
+  init(_ kind: Kind) throws {
+    switch kind {
+    case .one: server = try RedisServer()
+    case .several:
+      let (directory, port) = (TemporaryDirectory(), try RedisServer.freePort())
+      let authority = try TestCertificates(in: directory.path)
+      try authority.sign("server", for: "IP:127.0.0.1")
+      let files = ["cert-file", "server.pem", "key-file", "server.key", "ca-cert-file", "authority.pem"]
+      let options = stride(from: 0, to: files.count, by: 2).flatMap { place in
+        ["--tls-\(files[place])", "\(directory.path)/\(files[place + 1])"]
+      }
+      server = try RedisServer(RedisServer.rules + options + ["--tls-port", "\(port)", "--tls-auth-clients", "no"])
+      pictures = try (0..<3).map { _ in try RedisServer(["--maxmemory-policy", "allkeys-lfu"]) }
+      address = "rediss://127.0.0.1:\(port)"
+      settings = [
+        "Fleet.CAFile=\(authority.authority)",
+        "Fleet.Pictures=" + pictures.map { "unix:\($0.socket)" }.joined(separator: " "),
+      ]
+      certificates = directory
+    case .failing:
+      server = try RedisServer(RedisServer.rules + ["--repl-diskless-sync-delay", "0"], onPort: true)
+      let copy = try RedisServer(
+        RedisServer.rules + ["--replicaof", "127.0.0.1", "\(server.port ?? 0)"], onPort: true)
+      guard
+        try becomes({ try copy.command("INFO", "replication").text?.contains("master_link_status:up") == true })
+      else { throw TestFailure("the replica has no copy") }
+      let sentinels = try RedisSentinels(watching: server, as: "fleet")
+      address = "sentinel://" + sentinels.ports.map { "127.0.0.1:\($0)" }.joined(separator: ",") + "/fleet"
+      (replica, self.sentinels) = (copy, sentinels)
+    }
+  }
+
+  /// The server that has the purges now.
+  var master: RedisServer { isKilled ? replica ?? server : server }
+
+  /// Whether purges may get lost on the way: a replica that becomes the master may lack the last ones.
+  var losesPurges: Bool { replica != nil }
+
+  /// Kills the master, where another one takes its place.
+  func killMaster() {
+    guard replica != nil else { return }
+    isKilled = true
+    server.kill()
+  }
+}
