@@ -42,6 +42,7 @@ package final class ArrivingValue {
   /// For a value of so many bytes.
   package init(count: Int) { self.count = count }
 
+  /// Adds the bytes that have come next.
   package func append(_ bytes: Span<UInt8>) {
     var start = 0
     while front.count < frontCount, start < bytes.count {
@@ -70,6 +71,7 @@ package final class ArrivingValue {
     body.expect(head.bodyCount)
   }
 
+  /// What has come, once all of it has.
   package func finish() -> ArrivedValue {
     let payload = isWhole ? body.count > 0 ? try? body.finish() : Payload([]) : nil
     return ArrivedValue(count: count, front: front, payload: payload, checksum: checksum.value)

@@ -41,8 +41,9 @@ internal import ImgdSystem
   private var isReady = false
   private var shaking: Timer?
   private var isFlushDue = false
-  /// What the writing waits for.
+  /// What writing and reading wait for: with TLS, each may have to wait for the other's turn.
   private var wantedByWrites: Interest = []
+  private var wantedByReads: Interest = .read
   var onEnd: (FleetTrouble) -> Void = { _ in }
   var onMessage: ((RedisReply) -> Void)?
 
@@ -110,7 +111,7 @@ internal import ImgdSystem
       read()
       return breakOff(trouble)
     }
-    watch(for: [.read, wantedByWrites])
+    watch(for: [wantedByReads, wantedByWrites])
   }
 
   private func watch(for interest: Interest) {
@@ -122,7 +123,8 @@ internal import ImgdSystem
   private func ready(_ readiness: Readiness) {
     guard isReady || connect() else { return }
     if !readiness.intersection(wantedByWrites).isEmpty { flush() }
-    if readiness.contains(.read) || readiness.contains(.hangup) || stream?.hasPending == true { read() }
+    let isWanted = !readiness.intersection([wantedByReads, .read, .hangup]).isEmpty
+    if isWanted || stream?.hasPending == true { read() }
   }
 
   /// Goes on with what comes before the first command; false if that is not over.
@@ -150,6 +152,7 @@ internal import ImgdSystem
 
   private func read() {
     var left = Self.mostPerTick
+    wantedByReads = .read
     while left > 0, let stream {
       switch unsafe stream.read(into: room) {
       case .bytes(let count):
@@ -157,7 +160,9 @@ internal import ImgdSystem
         deliver(count)
         // The socket is empty, or tells of the rest itself.
         if count < Self.readAtOnce, !stream.hasPending { return }
-      case .blocked(let interest): return watch(for: [.read, wantedByWrites, interest])
+      case .blocked(let interest):
+        wantedByReads = interest
+        return watch(for: [wantedByReads, wantedByWrites])
       case .end: return breakOff(FleetTrouble(.down, "Server closed the connection"))
       case .failed(let trouble): return breakOff(trouble)
       }
