@@ -2,14 +2,23 @@
 #ifndef IMGD_CTLS_SHIM_H
 #define IMGD_CTLS_SHIM_H
 
+#include <string.h>
+
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
+
+/* A key that is encrypted is of no use: nobody is there to be asked for its pass phrase. */
+static inline int tls_refuse_pass_phrase(char *buffer, int size, int writes, void *data) {
+  (void)buffer, (void)size, (void)writes, (void)data;
+  return -1;
+}
 
 /* What connections to a server that has to show a certificate are made with; NULL without memory. */
 static inline SSL_CTX *tls_make_context(void) {
   SSL_CTX *context = SSL_CTX_new(TLS_client_method());
   if (!context) return NULL;
+  SSL_CTX_set_default_passwd_cb(context, tls_refuse_pass_phrase);
   SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
   SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
@@ -35,6 +44,9 @@ static inline int tls_expect(SSL *tls, const char *name) {
 static inline int tls_reason(void) { return ERR_GET_REASON(ERR_peek_error()); }
 
 /* The same in words; NULL where there are none. */
-static inline const char *tls_reason_text(void) { return ERR_reason_error_string(ERR_peek_error()); }
+static inline const char *tls_reason_text(void) {
+  unsigned long error = ERR_peek_error();
+  return ERR_SYSTEM_ERROR(error) ? strerror(ERR_GET_REASON(error)) : ERR_reason_error_string(error);
+}
 
 #endif

@@ -12,6 +12,8 @@ extension MemoryTier {
     fileprivate let newest: UInt64
     fileprivate let urlTag: UInt32?
     fileprivate var places: Range<Int>
+    /// Called for each image that a purge means.
+    package var onMatch: ((CachedImage) -> Void)?
     package fileprivate(set) var removal = Removal()
 
     /// Whether an image goes. One that has replaced another since the purge was not there when it was asked for.
@@ -64,6 +66,7 @@ extension MemoryTier {
   }
 
   private func remove(_ place: Int, _ image: CachedImage, for sweep: inout Sweep) {
+    sweep.onMatch?(image)
     guard sweep.row?.isSoft != true else {
       sweep.removal.count(images[place].cost)
       return image.markStale()

@@ -46,7 +46,7 @@ struct CoreParts {
       transfers: transfers, purges: pictures.purges, origins: origins, ledger: ledger, loop: loop, settings: settings)
     fleetPurges = FleetPurges(edge, disk: disk, turns: turns, loop: loop, settings: settings.fleet)
     fleet = FleetTier(
-      edge, purges: fleetPurges, pictures: pictures, downloader: downloader, turns: turns, loop: loop,
+      edge, purges: fleetPurges, pictures: pictures, downloader: downloader, origins: origins, turns: turns, loop: loop,
       settings: settings)
     fleetHosts = FleetHosts(edge, tier: fleet, purges: fleetPurges, loop: loop, settings: settings)
     made = MadePictures(in: pictures, loop: loop)
@@ -67,7 +67,8 @@ struct CoreParts {
       limits: WireLimits(settings.control), access, known: hits, copies: copies, turns: turns, desk: desk, loop: loop)
     own.onFirst = { [unowned clients] in clients.forgetShapes(of: $0) }
     downloader.onPlaces = { [unowned pipeline] in pipeline.startTransfers() }
-    let places = Purge.Places(downloader: downloader, pictures: pictures, renditions: renditions, hub: hub)
+    let places = Purge.Places(
+      downloader: downloader, pictures: pictures, renditions: renditions, hub: hub, fleet: fleet)
     fleetPurges.applied.begin = { filter, isSoft, then in
       Purge(filter, isSoft: isSoft, in: places, loop: loop) { _, _ in then() }.step
     }

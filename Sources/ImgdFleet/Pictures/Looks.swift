@@ -150,6 +150,9 @@ final class Looks {
       // The key exists and its value is empty: nobody would ever replace it, as nobody fetches it.
       discard(look, .damaged, [])
     case .nothing, .claim: takeOrWait(trip)
+    case .value(let value) where value.payload.count > server.settings.maxObject:
+      giveBack(trip)
+      answer(look, .foundForOthers)
     case .value(let value):
       giveBack(trip)
       let age = server.clock.age(of: value.storedAt, at: server.loop.now)

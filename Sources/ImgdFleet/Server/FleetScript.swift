@@ -90,9 +90,12 @@ enum FleetScript: String {
     return redis.pcall('SET', KEYS[1], ARGV[2]).ok and 1 or 0
     """
 
-  /// Returns the hosts, each with a colon and its line, and deletes lines that are too old, or cannot be told to be of any time. Key:
-  /// the list's. Arguments: the earliest and the latest time of a line, and how many hosts and bytes are returned.
+  /// Returns the hosts, each with a colon and its line, and deletes lines that are too old, or cannot be told to be of any
+  /// time; all of them where they are more than any fleet has, which would keep the server busy. Key: the list's.
+  /// Arguments: the earliest and the latest time of a line, and how many hosts and bytes are returned.
   case hosts = """
+    local count = redis.pcall('HLEN', KEYS[1])
+    if type(count) == 'number' and count > 10000 then redis.call('UNLINK', KEYS[1]) end
     local all = redis.call('HGETALL', KEYS[1])
     local found = {}
     for place = 1, #all, 2 do

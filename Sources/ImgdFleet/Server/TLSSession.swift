@@ -27,6 +27,7 @@ internal import ImgdSystem
   deinit { unsafe SSL_free(tls) }
 
   private static func load(_ settings: TLSSettings, into context: OpaquePointer) throws(FleetTrouble) {
+    try requireFiles(settings)
     ERR_clear_error()
     if let file = settings.caFile {
       guard unsafe SSL_CTX_load_verify_file(context, file) == 1 else { throw useless("CAFile", file) }
@@ -37,8 +38,22 @@ internal import ImgdSystem
     guard unsafe SSL_CTX_use_certificate_chain_file(context, certificate) == 1 else {
       throw useless("CertificateFile", certificate)
     }
-    let key = settings.keyFile ?? certificate
+    guard let key = settings.keyFile else {
+      throw FleetTrouble(.refused, "Fleet.CertificateFile= is of no use without its key: set Fleet.KeyFile=")
+    }
     guard unsafe SSL_CTX_use_PrivateKey_file(context, key, SSL_FILETYPE_PEM) == 1 else { throw useless("KeyFile", key) }
+  }
+
+  /// A pipe, of which libssl would wait for the other end, is no file.
+  private static func requireFiles(_ settings: TLSSettings) throws(FleetTrouble) {
+    let files = [
+      ("CAFile", settings.caFile), ("CertificateFile", settings.certificateFile), ("KeyFile", settings.keyFile),
+    ]
+    for case (let key, let path?) in files {
+      var status = stat()
+      guard unsafe stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG else { continue }
+      throw FleetTrouble(.refused, "Fleet.\(key)=\(path) cannot be used: it is no file")
+    }
   }
 
   private static func useless(_ key: String, _ path: String) -> FleetTrouble {

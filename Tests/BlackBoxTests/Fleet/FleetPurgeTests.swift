@@ -60,6 +60,25 @@ import Testing
     }
   }
 
+  /// The server's value does not have the tag: only this host knows that it is meant.
+  @Test(arguments: [false, true])
+  func `by a tag that came later does not bring the picture back`(afterRestart isRestarted: Bool) throws {
+    let stage = try FleetStage(hosts: 1)
+    let (host, url) = (stage.hosts[0], stage.pictures.add("/a"))
+    _ = try host.fetch(url)
+    try stage.awaitStored(1, by: host)
+    #expect(try host.fetch(url, #""tags":["later"]"#).outcome == "memory")
+    if isRestarted {
+      host.stop()
+      try host.start()
+      try stage.awaitAll()
+    }
+    stage.pictures.publish("/a")
+    #expect(try host.purge(#""tag":"later""#) == "sent")
+    let answer = try host.fetch(url, VersionedPictures.inside)
+    #expect(try stage.pictures.version(of: "/a", in: answer) == 2, "from \(answer.outcome)")
+  }
+
   @Test func `of one tier stays on its host`() throws {
     let stage = try FleetStage(hosts: 2)
     let url = stage.pictures.add("/a")

@@ -463,6 +463,17 @@ struct FleetFormTests {
     #expect(scene.words == [])
   }
 
+  @Test func `what the machine's own credentials open is for no other host, nor are its forms`() throws {
+    let directory = TemporaryDirectory()
+    try write("Authorization: Bearer of-the-machine\n", to: directory.path + "/fields")
+    chmod(directory.path + "/fields", 0o600)
+    let scene = try FleetScene("Origin 127.0.0.1.HeaderFile=\(directory.path)/fields")
+    scene.stage.origin.plan("/a", Self.original)
+    #expect(try scene.outcome("/a") == "network")
+    _ = try scene.outcome("/a", Self.thumbnail)
+    #expect(scene.words == [])
+  }
+
   @Test func `an origin that keeps a picture from others keeps its forms from them`() throws {
     let scene = try FleetScene()
     scene.stage.origin.plan(

@@ -19,6 +19,13 @@ extension PlannedFleet {
     }
   }
 
+  /// What was to be deleted from the server without a claim.
+  var removed: [KeyDigest] {
+    orders.compactMap { order in
+      if case .remove(let digest) = order { digest } else { nil }
+    }
+  }
+
   /// Has the core join a log, and use the server.
   func join(
     generation: UInt64 = 1, last: UInt64 = 0, isFromBeginning: Bool = true, loss: String? = nil

@@ -52,6 +52,20 @@ struct SharedPurgeTests {
     #expect(stage.purges.counts == FleetPurges.Counts(sent: 1, heard: 0, gaps: 0))
   }
 
+  /// Other hosts are not told, but what is gone here must not come back from the server.
+  @Test func `a purge of what a user has asked for takes it from the server, if nobody else has`() throws {
+    let stage = try stage("Control.Purge=own")
+    let (first, second) = (try stage.connect(as: 7), try stage.connect(as: 8))
+    let digest = try #require(key(stage).digest)
+    for client in [first, second] { try stage.fetch("/a", on: client) }
+    for (client, removed) in [(first, []), (second, [digest])] {
+      let answer = try client.ask(#"{"cmd":"purge","url":"\#(stage.origin.url("/a"))"}"#)
+      #expect(answer["ok"] == .bool(true) && answer["fleet"] == nil)
+      #expect(fleet.removed == removed)
+    }
+    #expect(fleet.sent.isEmpty)
+  }
+
   @Test func `its own purge is not carried out again when it is heard`() throws {
     let stage = try stage()
     try stage.fetch("/a")

@@ -10,7 +10,7 @@ import Testing
   private static let commands = [
     "info", "time", "get", "set", "getrange", "eval", "pexpire", "del", "unlink", "publish",
     "subscribe", "unsubscribe", "xadd", "xread", "xrange", "xrevrange", "hset",
-    "hgetall", "hdel",
+    "hgetall", "hdel", "hlen",
   ]
 
   @Test func `these rights are enough for all that is done`() throws {

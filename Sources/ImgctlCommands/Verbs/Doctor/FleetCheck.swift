@@ -10,16 +10,19 @@ struct FleetCheck {
   private let configured: String
   private let fleet: Reply?
   private let hosts: FleetHosts
+  /// Whether this user is shown no more than its own.
+  private let isHidden: Bool
 
   init(_ answers: Interview.Answers) {
     let config = answers.config.object("config") ?? answers.config
     configured = config.object("Fleet")?.text("Server") ?? ""
     fleet = answers.stats.object("fleet")
     hosts = FleetHosts(answers.hosts)
+    isHidden = answers.stats.object("downloads") == nil
   }
 
   var findings: [Finding] {
-    guard let fleet, let state = fleet.text("state") else { return configured.isEmpty ? [] : [notStarted] }
+    guard let fleet, let state = fleet.text("state") else { return configured.isEmpty || isHidden ? [] : [notStarted] }
     return [server(state, of: fleet), memory(fleet), clock(fleet)].compactMap { $0 }
       + pictures(fleet.objects("pictures") ?? []) + purges(fleet.object("purges"))
       + [list].compactMap { $0 } + hosts.others.flatMap(judge)
@@ -100,7 +103,7 @@ struct FleetCheck {
   // MARK: The hosts
 
   private var list: Finding? {
-    guard let problem = hosts.problem else { return nil }
+    guard let problem = hosts.problem, ["ok", "read-only"].contains(fleet?.text("state")) else { return nil }
     return .note(
       "fleet", "the hosts of the fleet cannot be compared: \(problem)",
       remedy: "everything else works; fleet.md has the rights that the list of hosts needs")

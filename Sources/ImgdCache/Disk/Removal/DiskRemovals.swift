@@ -105,8 +105,11 @@ final class DiskRemovals: DiskPart {
     enqueue(work)
   }
 
-  func remove(matching filter: PurgeFilter, isSoft: Bool, then: @escaping (PurgeOutcome) -> Void) {
+  func remove(
+    matching filter: PurgeFilter, isSoft: Bool, onMatch: ((KeyDigest) -> Void)?, then: @escaping (PurgeOutcome) -> Void
+  ) {
     let work = PurgeWork(tools.order(filter, isSoft: isSoft), with: tools, then: then)
+    work.onMatch = onMatch
     guard health.isUp else { return owed.add([work]) }
     searches.add(work)
     if work.isClearing { forgetEntries() }
@@ -263,15 +266,19 @@ final class DiskPurges: DiskPart {
     super.init(ground)
   }
 
-  func purge(_ filter: PurgeFilter, isSoft: Bool, then: @escaping (PurgeOutcome) -> Void) {
+  func purge(
+    _ filter: PurgeFilter, isSoft: Bool, onMatch: ((KeyDigest) -> Void)? = nil, then: @escaping (PurgeOutcome) -> Void
+  ) {
     guard health.state != .off else { return then(.done(.none)) }
-    if !health.isUp, gate.isClosed { return gate.wait { [unowned self] in purge(filter, isSoft: isSoft, then: then) } }
+    if !health.isUp, gate.isClosed {
+      return gate.wait { [unowned self] in purge(filter, isSoft: isSoft, onMatch: onMatch, then: then) }
+    }
     if health.isUp {
       reports.counts.purges += 1
       // The search finds those pictures that are stored by the time it looks.
       stores.sendAll()
     }
-    removals.remove(matching: filter, isSoft: isSoft, then: then)
+    removals.remove(matching: filter, isSoft: isSoft, onMatch: onMatch, then: then)
   }
 
   func purge(_ key: CacheKey, isSoft: Bool, then: @escaping (PurgeOutcome) -> Void) {

@@ -124,6 +124,7 @@ final class PurgeSearches: DiskPart {
       let isHere = index.place(of: match.digest, number: match.number) != nil
       // An entry that has already been removed may still have its row.
       work.takeIn(match, counts: isHere || index.isUnread(match.number))
+      work.onMatch?(match.digest)
       if work.order.isSoft {
         index.markStale(match.digest, number: match.number)
       } else {
@@ -187,6 +188,8 @@ final class PurgeWork: RemovalWork {
   private(set) var isClearing = false
   /// Whether `PendingPurges` keeps the entries that it covers from being shown.
   var isInForce = false
+  /// Called for each entry that is found.
+  var onMatch: ((KeyDigest) -> Void)?
 
   private let tools: RemovalTools
   /// Files stay until then, because an earlier process may have leased them; zero without an earlier process.

@@ -240,10 +240,10 @@ package final class DiskTier {
 
   /// Removes the entries that a purge covers, or marks them stale; `then` gets the outcome when it is durable.
   ///
-  /// From this call on, no entry that matches is found.
-  package func purge(_ row: PurgeList.Row, then: @escaping (PurgeOutcome) -> Void) {
-    parts.diskPurges.purge(row.filter, isSoft: row.isSoft, then: then)
-  }
+  /// From this call on, no entry that matches is found; `onMatch` is called for each that is found now.
+  package func purge(
+    _ row: PurgeList.Row, onMatch: ((KeyDigest) -> Void)? = nil, then: @escaping (PurgeOutcome) -> Void
+  ) { parts.diskPurges.purge(row.filter, isSoft: row.isSoft, onMatch: onMatch, then: then) }
 
   // MARK: Life
 

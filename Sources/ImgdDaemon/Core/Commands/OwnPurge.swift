@@ -21,6 +21,8 @@ final class OwnPurge {
   private let loop: EventLoop
   private let askedAt: Instant
   private let ending: PurgeEnding
+  /// Other hosts are not told of it; but what is removed here must not come back from their server.
+  private let fleet: FleetTier
   private var stage = Stage.downloads(after: 0)
   /// The downloads that have been looked at: many fetches may wait for one.
   private var seen: Set<UInt64> = []
@@ -47,6 +49,7 @@ final class OwnPurge {
     self.uid = uid
     self.jobs = jobs
     pictures = places.pictures
+    fleet = places.fleet
     self.loop = loop
     askedAt = loop.now
     ending = PurgeEnding(scope, as: isSoft ? .marked : .purged, isOfOneUser: true, places.hub, then)
@@ -65,7 +68,12 @@ final class OwnPurge {
       let page = tier.page(after: cursor, limit: Self.mostAtOnce, prefix: filter.prefix, url: filter.url)
       for answer in page.images where scope != .disk && isMeant(answer) {
         fromMemory.count(answer.cost)
-        if let left = answer.claims.without(uid) { _ = tier.set(left, of: answer) } else { release(answer, in: tier) }
+        if let left = answer.claims.without(uid) {
+          _ = tier.set(left, of: answer)
+        } else {
+          release(answer, in: tier)
+          forget(answer.key)
+        }
       }
       if let next = page.next {
         stage = .answers(after: next)
@@ -104,6 +112,7 @@ final class OwnPurge {
     guard let left = image.claims.without(uid) else {
       release(image, in: pictures.memory)
       fromMemory.count(bytes)
+      forget(image.key)
       if scope != .memory { removeFromDisk(image.key) }
       return
     }
@@ -113,6 +122,10 @@ final class OwnPurge {
     // Others are shown it as before, wherever it is.
     guard scope == .all, !isSoft else { return }
     change(image, to: left)
+  }
+
+  private func forget(_ key: CacheKey) {
+    if scope == .all, let digest = key.digest { fleet.remove(digest) }
   }
 
   private func release(_ image: CachedImage, in tier: MemoryTier) {
@@ -150,7 +163,10 @@ final class OwnPurge {
       if !isSoft, isMeant(image) { release(image) }
       return
     }
-    guard entry.claims.without(uid) != nil else { return removeFromDisk(key) }
+    guard entry.claims.without(uid) != nil else {
+      forget(key)
+      return removeFromDisk(key)
+    }
     countOnDisk(key)
     guard scope == .all, !isSoft else { return }
     open += 1

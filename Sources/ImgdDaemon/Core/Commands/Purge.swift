@@ -21,11 +21,15 @@ final class Purge {
     unowned let pictures: PictureTiers
     unowned let renditions: Renditions
     unowned let hub: EventHub
+    unowned let fleet: FleetTier
   }
 
   private let filter: PurgeFilter
   private let scope: PurgeRequest.Scope
   private let marksOnly: Bool
+  /// Has the fleet's server forget what is removed here, where nothing else would tell that it is meant: a tag that came
+  /// after a picture is known to this host alone.
+  private let forget: ((KeyDigest) -> Void)?
   private let downloader: Downloader
   private let pictures: PictureTiers
   private let renditions: Renditions
@@ -42,12 +46,14 @@ final class Purge {
 
   /// `then` is told how many were in memory, and what the disk tier says.
   init(
-    _ filter: PurgeFilter, from scope: PurgeRequest.Scope = .all, isSoft: Bool, in places: Places, loop: EventLoop,
+    _ filter: PurgeFilter, from scope: PurgeRequest.Scope = .all, isSoft: Bool, forgetting: Bool = false,
+    in places: Places, loop: EventLoop,
     then: @escaping (_ memory: Removal, _ disk: PurgeOutcome) -> Void
   ) {
     self.filter = filter
     self.scope = scope
     marksOnly = isSoft
+    forget = forgetting && filter.tag != nil ? { [unowned fleet = places.fleet] in fleet.remove($0) } : nil
     downloader = places.downloader
     pictures = places.pictures
     renditions = places.renditions
@@ -81,8 +87,14 @@ final class Purge {
   private func begin() {
     let row = pictures.purges.add(filter, isSoft: marksOnly, from: scope.tiers, at: loop.now)
     if filter.matchesAll, !marksOnly, scope != .disk { downloader.dropPartials() }
-    if scope != .memory { pictures.disk.purge(row, then: ending.finishDisk) }
-    stage = scope == .disk ? bad(after: row, .none) : .memory(row, pictures.memory.beginSweep(after: row))
+    if scope != .memory { pictures.disk.purge(row, onMatch: forget, then: ending.finishDisk) }
+    stage = scope == .disk ? bad(after: row, .none) : .memory(row, sweep(of: pictures.memory, after: row))
+  }
+
+  private func sweep(of tier: MemoryTier, after row: PurgeList.Row) -> MemoryTier.Sweep {
+    var sweep = tier.beginSweep(after: row)
+    sweep.onMatch = forget.map { forget in { image in if let digest = image.key.digest { forget(digest) } } }
+    return sweep
   }
 
   /// A picture that is purged is tried again when it is next asked for.
@@ -163,7 +175,8 @@ final class PurgeCommand {
 
   init(_ parts: CoreParts, loop: EventLoop) {
     places = Purge.Places(
-      downloader: parts.downloader, pictures: parts.pictures, renditions: parts.renditions, hub: parts.hub)
+      downloader: parts.downloader, pictures: parts.pictures, renditions: parts.renditions, hub: parts.hub,
+      fleet: parts.fleet)
     access = parts.access
     jobs = parts.jobs
     fleet = parts.fleetPurges
@@ -207,7 +220,11 @@ final class PurgeCommand {
       let step =
         isOwn
         ? OwnPurge(filter, from: purge.tier, isSoft: purge.soft, by: client.peer.uid, of: jobs, in: places, loop, then)
-          .step : Purge(filter, from: purge.tier, isSoft: purge.soft, in: places, loop: loop, then: then).step
+          .step
+        : Purge(
+          filter, from: purge.tier, isSoft: purge.soft, forgetting: purge.isForAllHosts, in: places, loop: loop,
+          then: then
+        ).step
       turns.carryOut {
         if step() { return true }
         if !isOwn, client.standingCount < Self.mostWaiting { release() }

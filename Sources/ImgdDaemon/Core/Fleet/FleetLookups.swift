@@ -321,7 +321,8 @@ extension FleetPicture {
   /// The same for an answer without a picture, of which hosts share redirects, 404 and 410.
   func answer(for lookup: FleetLookup, at now: Instant) -> CachedImage? {
     let isRedirect = record.redirectTarget.map { target in
-      300..<400 ~= record.status && (try? CanonicalURL.parse(target)) != nil
+      // No origin leads to a bucket, which this machine's keys might open.
+      300..<400 ~= record.status && (try? CanonicalURL.parse(target)).map { $0.scheme != .s3 } ?? false
     }
     return isRedirect ?? [404, 410].contains(record.status) ? image(.none, for: lookup, at: now) : nil
   }

@@ -33,6 +33,7 @@ final class FleetTier {
   private let history: PurgeHistory
   private let pictures: PictureTiers
   private let downloader: Downloader
+  private let origins: OriginRules
   private(set) var state = FleetState(.connecting)
   /// The servers for pictures, if there are any beside the one whose state that is.
   private(set) var pictureServers: [(name: String, state: FleetState)]
@@ -45,14 +46,15 @@ final class FleetTier {
   private(set) var mostMemory: Int?
 
   init(
-    _ fleet: (any Fleet)?, purges: FleetPurges, pictures: PictureTiers, downloader: Downloader, turns: Turns,
-    loop: EventLoop, settings: Configuration
+    _ fleet: (any Fleet)?, purges: FleetPurges, pictures: PictureTiers, downloader: Downloader,
+    origins: OriginRules, turns: Turns, loop: EventLoop, settings: Configuration
   ) {
     self.purges = purges
     let history = purges.history
     self.history = history
     self.pictures = pictures
     self.downloader = downloader
+    self.origins = origins
     pictureServers = fleet == nil ? [] : settings.fleet.pictures.map { ($0, FleetState(.connecting)) }
     toldOfPictures = pictureServers.map { _ in nil }
     parts = fleet.map { [counts] fleet in
@@ -89,7 +91,7 @@ final class FleetTier {
   {
     guard let lookups = readable else { return nil }
     let wish = wish()
-    guard wish.mode.counts, wish.mode.usesUnconfirmed || wish.isRefresh, let digest = key.digestForAll else {
+    guard wish.mode.counts, wish.mode.usesUnconfirmed || wish.isRefresh, let digest = digestForAll(key) else {
       return nil
     }
     let claims = wish.mode != .onlyIfCached
@@ -103,7 +105,7 @@ final class FleetTier {
     -> FleetLookups.Place?
   {
     guard let lookups = readable, state.phase == .ok, !downloader.hasShare(for: key, wish),
-      let digest = key.digestForAll
+      let digest = digestForAll(key)
     else { return nil }
     return lookups.claim(stamp, for: key, wish, digest, serial: downloader.nextSerial, then: then)
   }
@@ -156,7 +158,7 @@ final class FleetTier {
 
   private func share(_ image: CachedImage, of download: MergedDownload) {
     guard let claims = parts?.claims, state.phase == .ok, let mark = download.mark,
-      download.mergeKey.digestForAll != nil, image.key == download.mergeKey.key, image.freshness.refusal == nil,
+      digestForAll(download.mergeKey) != nil, image.key == download.mergeKey.key, image.freshness.refusal == nil,
       download.wishes.contains(where: \.keepsInFleet), claims.keep(image, of: download, since: mark)
     else { return remove(download) }
   }
@@ -170,15 +172,31 @@ final class FleetTier {
   func remove(_ download: MergedDownload) {
     if let claim = parts?.claims.claim(of: download) {
       parts?.claims.release(claim, removing: true)
-    } else if state.phase == .ok, history.position != nil, let digest = download.mergeKey.digestForAll {
+    } else if state.phase == .ok, history.position != nil, let digest = digestForAll(download.mergeKey) {
       parts?.claims.remove(digest)
     }
+  }
+
+  /// Has the server forget what is under a key, since it was purged here in a way that others cannot tell.
+  func remove(_ digest: KeyDigest) {
+    if state.phase == .ok, history.position != nil { parts?.claims.remove(digest) }
+  }
+
+  /// The digest under which other hosts find an answer; nil for what is not for everybody. What the credentials of this
+  /// machine have opened is for this machine.
+  private func digestForAll(_ key: MergeKey) -> KeyDigest? { isForAll(key.key.url) ? key.digestForAll : nil }
+
+  private func isForAll(_ url: CanonicalURL) -> Bool {
+    guard url.scheme != .s3 else { return false }
+    return origins[url].map { $0.headers == nil && $0.credentials == nil } ?? true
   }
 
   // MARK: Forms
 
   /// Whether a form of a picture may be found in the fleet.
-  func mayHaveForms(of original: CachedImage) -> Bool { readable != nil && original.isForAllHosts }
+  func mayHaveForms(of original: CachedImage) -> Bool {
+    readable != nil && original.isForAllHosts && isForAll(original.url)
+  }
 
   /// Looks for a form of a picture that may be shown here and was not purged; nil where that is of no use. With `claims`
   /// it is made here, and for all, if it is not there.

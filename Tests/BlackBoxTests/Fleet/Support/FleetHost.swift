@@ -31,6 +31,12 @@ final class FleetHost {
     daemon.kill()
   }
 
+  /// Ends it in good order.
+  func stop() {
+    connection = nil
+    _ = daemon.stop()
+  }
+
   func start() throws { try daemon.start() }
 
   /// Has it stand still, as a machine does that was suspended, or go on.
