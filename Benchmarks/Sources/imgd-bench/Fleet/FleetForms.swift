@@ -1,7 +1,7 @@
 /// A form of about 28 kB that another host has made, against making it here. The host has the pictures
 /// themselves, and keeps no form.
 enum FleetForms {
-  private static let form = #","format":"jpeg","width":420"#
+  private static let form = #","format":"jpeg","resize":{"width":420}"#
   private static let limit = 0.003
 
   static func run(_ bench: Bench) throws(BenchFailure) {
