@@ -31,7 +31,7 @@ final class FleetServer {
     link.onState = { state in report(.state(state)) }
     link.onCheck = { [unowned self] facts in
       clock = facts.clock
-      note(mostMemory: facts.mostMemory)
+      reportMemory(limit: facts.mostMemory)
     }
     link.onAcceptance = { [unowned self] access, facts in
       generation = facts.generation
@@ -86,7 +86,7 @@ final class FleetServer {
     report(.clock(secondsAhead: ahead))
   }
 
-  private func note(mostMemory limit: Int?) {
+  private func reportMemory(limit: Int?) {
     guard let limit, limit != mostMemory else { return }
     mostMemory = limit
     report(.memory(limit: limit))

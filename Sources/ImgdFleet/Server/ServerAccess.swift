@@ -21,7 +21,7 @@ enum ServerPlace: Sendable, Equatable, CustomStringConvertible {
   static func find(_ endpoint: FleetSettings.Endpoint, tls: TLSSettings? = nil) throws(FleetTrouble) -> ServerPlace {
     let address = isAddress(endpoint.host) ? endpoint.host : try self.address(of: endpoint.host)
     guard let tls else { return .tcp(address: address, port: endpoint.port) }
-    return .tls(address: address, port: endpoint.port, serverName: tls.serverName ?? endpoint.host, tls)
+    return .tls(address: address, port: endpoint.port, serverName: endpoint.host, tls)
   }
 
   static func isAddress(_ host: String) -> Bool {

@@ -55,7 +55,7 @@ final class FleetForms {
     look.limit = loop.schedule(after: time) { [unowned self, unowned look] in
       counts.timeouts += 1
       fleet.release(serial: look.serial, removing: false)
-      end(look, nil)
+      finish(look, with: nil)
     }
   }
 
@@ -73,14 +73,14 @@ final class FleetForms {
     case .foundForOthers: leaveIt(look)
     case .failed:
       counts.timeouts += 1
-      end(look, nil)
+      finish(look, with: nil)
     }
     return true
   }
 
   private func miss(_ look: FormLook) {
     if !look.isReplacing { counts.misses += 1 }
-    end(look, nil)
+    finish(look, with: nil)
   }
 
   /// Waits for the other host, unless the form will not be made here in any case.
@@ -112,19 +112,19 @@ final class FleetForms {
     guard let image = look.accept(FoundForm(payload: found.payload, checksum: found.record.checksum, picture: picture))
     else { return leaveIt(look) }
     counts.hits += 1
-    end(look, image)
+    finish(look, with: image)
   }
 
   /// Leaves what is there to hosts with other limits, or of a later release: they may use it.
   private func leaveIt(_ look: FormLook) {
     counts.misses += 1
     look.mark = nil
-    end(look, nil)
+    finish(look, with: nil)
   }
 
   /// Claims what is of no use, once, so that a new form takes its place.
   private func replace(_ stamp: UInt64, for look: FormLook) {
-    guard look.claims, !look.isReplacing else { return end(look, nil) }
+    guard look.claims, !look.isReplacing else { return finish(look, with: nil) }
     underWay[look.serial] = nil
     (look.isReplacing, look.isHeld) = (true, false)
     askAgain(look)
@@ -136,7 +136,7 @@ final class FleetForms {
     return underWay.removeValue(forKey: look.serial) != nil
   }
 
-  private func end(_ look: FormLook, _ image: CachedImage?) { if forget(look) { look.then(image) } }
+  private func finish(_ look: FormLook, with image: CachedImage?) { if forget(look) { look.then(image) } }
 
   /// Stores what was made after a look; without a mark, and where it is of no use to others, the claim is given back.
   func keep(_ image: CachedImage, after look: FormLook) {

@@ -6,8 +6,8 @@ import ImgdSystem
 
 /// The hosts of the fleet: what this one writes about itself from time to time, and what all have written.
 ///
-/// Hosts may differ in version and settings, and each goes by its own. Whoever wonders why one asks the origin where
-/// others do not finds the difference here.
+/// Each host goes by its own version and settings. Where one asks the origin and others do not, the list shows how they
+/// differ.
 final class FleetHosts {
   /// How often this host writes its line.
   static let pause = Duration.seconds(10)
@@ -45,8 +45,8 @@ final class FleetHosts {
     case .state(let state):
       writing.take()?.cancel()
       if state.phase == .ok { write() }
-    case .unlisted(let reason): note(reason)
-    case .hosts(let answer): tell(answer)
+    case .unlisted(let reason): keepRefusal(reason)
+    case .hosts(let answer): answerAll(with: answer)
     default: break
     }
   }
@@ -71,7 +71,7 @@ final class FleetHosts {
     return line
   }
 
-  private func note(_ refusal: String?) {
+  private func keepRefusal(_ refusal: String?) {
     guard refusal != self.refusal else { return }
     self.refusal = refusal
     if let refusal { Log.notice(.fleet, "this host is not in the list of hosts: \(refusal)") }
@@ -85,12 +85,12 @@ final class FleetHosts {
     waiting.append(then)
     guard waiting.count == 1 else { return }
     asking = loop.schedule(after: settings.fleet.timeout) { [unowned self] in
-      tell(.failure(HostList.Problem(reason: "the fleet's server did not answer within Fleet.Timeout=")))
+      answerAll(with: .failure(HostList.Problem(reason: "the fleet's server did not answer within Fleet.Timeout=")))
     }
     fleet?.askForHosts()
   }
 
-  private func tell(_ answer: Answer) {
+  private func answerAll(with answer: Answer) {
     asking.take()?.cancel()
     last = (answer, loop.now)
     let all = waiting
