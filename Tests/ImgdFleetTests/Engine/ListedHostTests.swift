@@ -23,7 +23,8 @@ import Testing
     let report = try one.listed()
     #expect(report.hosts.first { $0.line.machine == "one" }?.name == report.own)
     other = nil
-    #expect(try one.listed().hosts.map(\.line.machine) == ["one"])
+    // Its last command and the next question come on two connections.
+    #expect(try becomes { try one.listed().hosts.map(\.line.machine) == ["one"] })
   }
 
   @Test func `lines of hosts that have gone are deleted, and no more is read than is of use`() throws {
