@@ -45,7 +45,8 @@ package final class FleetEngine: Sendable {
     return FleetEngine(thread: thread, mailbox: mailbox)
   }
 
-  /// Reads the log of purges after the last one heard; nil if none ever was. Until then, the fleet cannot be used.
+  /// Reads the log of purges, which has to have the last one that an earlier process has heard; nil if there was none.
+  /// Until then, the fleet cannot be used.
   package func join(from position: FleetPosition?) { mailbox.post(.join(position)) }
 
   /// Begins a look-up; all its events carry the look's serial.

@@ -20,6 +20,9 @@ final class PurgeLog {
 
   private unowned let server: FleetServer
   private var isWanted = false
+  /// Whether the log has been read: else the purges up to the position, which an earlier process has heard, are reported
+  /// once more, since what the server has is judged by them.
+  private var hasRead = false
   /// The last purge that was reported, and the life of the data that it belongs to.
   private var position: FleetPosition?
   private var connection: (any ServerConnection)?
@@ -34,7 +37,7 @@ final class PurgeLog {
   private var loop: EventLoop { server.loop }
   private var keys: FleetKeys { server.keys }
 
-  /// Sets the last purge that was heard before; nil if none ever was.
+  /// Sets the last purge that an earlier process has heard; nil if there was none.
   func join(from position: FleetPosition?) {
     isWanted = true
     self.position = position
@@ -84,7 +87,9 @@ final class PurgeLog {
     guard isFirst else { return loss == nil ? wait() : lookAround(isFirst: true) }
     let last = try sight.last(of: keys.purges)
     if let loss, let position, sight.isEarlier(than: position, last: last) { return startAnew(generation, loss) }
-    isFromBeginning = position == nil || loss != nil
+    // Before the first purge there is nothing to read once more, and a log that begins with another one was cut.
+    isFromBeginning = position == nil || loss != nil || (!hasRead && position?.number != 0)
+    hasRead = true
     if isFromBeginning { position = FleetPosition(generation: generation, number: 0, nonce: 0) }
     server.joined(generation)
     tell(last: last, isFromBeginning: isFromBeginning, loss: loss)

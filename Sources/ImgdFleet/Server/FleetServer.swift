@@ -53,7 +53,7 @@ final class FleetServer {
   var isWritable: Bool { link.isWritable }
   var now: Int64 { clock.time(at: loop.moment) }
 
-  /// Reads the log of purges after a position, from now on.
+  /// Reads the log of purges from now on; it has to have what was heard before.
   func join(from position: FleetPosition?) {
     log.join(from: position)
     if let access = link.access, generation != 0 { log.begin(access) }

@@ -26,6 +26,8 @@ final class SentinelSearch {
   private var place = 0
   private var troubles: [FleetTrouble] = []
   private var login: RedisCommand?
+  /// The master that was named last.
+  private var found: FleetSettings.Endpoint?
   private var connection: (any ServerConnection)?
   private var timer: Timer?
   private var then: ((Result<FleetSettings.Endpoint, FleetTrouble>) -> Void)?
@@ -47,6 +49,12 @@ final class SentinelSearch {
     self.login = login
     self.then = then
     askNext()
+  }
+
+  /// Asks once more; `then` is called if another master than before is named.
+  func findAgain(then: @escaping () -> Void) {
+    let before = found
+    find(login: login) { answer in if case .success(let master) = answer, master != before { then() } }
   }
 
   func giveUp() {
@@ -89,6 +97,7 @@ final class SentinelSearch {
       guard let master = Self.endpoint(reply) else { throw FleetTrouble(.refused, "its answer is no address") }
       // The next search begins with it.
       sentinels.insert(sentinels.remove(at: place), at: 0)
+      found = master
       answer(.success(master))
     }
   }

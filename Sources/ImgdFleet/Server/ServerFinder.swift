@@ -32,6 +32,9 @@ final class ServerFinder {
     }
   }
 
+  /// Asks the Sentinels again where the server is; `then` is called if it is elsewhere now.
+  func findAgain(then: @escaping () -> Void) { search?.findAgain(then: then) }
+
   func giveUp() {
     question.giveUp()
     search?.giveUp()

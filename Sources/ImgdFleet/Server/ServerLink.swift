@@ -16,6 +16,8 @@ final class ServerLink {
   private static let timeBetweenChecks: Duration = .seconds(60)
   /// A read-only server is checked more often: it may become writable again.
   private static let timeBetweenTrials: Duration = .seconds(2)
+  /// A master that stood still believes for many seconds that it is still the one.
+  private static let timeBetweenSearches: Duration = .seconds(2)
   /// All replies but pictures are shorter.
   private static let mostReplyBytes = 1 << 20
 
@@ -31,6 +33,7 @@ final class ServerLink {
   private var breaker: Breaker
   private var connection: (any ServerConnection)?
   private var timer: Timer?
+  private var nextSearch: Timer?
   private var readOnly: FleetTrouble?
   /// Where a Sentinel has found the master.
   private var master: ServerPlace?
@@ -160,6 +163,15 @@ final class ServerLink {
     timer?.cancel()
     let pause = readOnly == nil ? Self.timeBetweenChecks : Self.timeBetweenTrials
     timer = loop.schedule(after: pause) { [unowned self] in check() }
+    if server.isFoundBySentinel, nextSearch == nil { searchLater() }
+  }
+
+  /// Asks from time to time whether there is another master by now, which hosts that connect anew are sent to.
+  private func searchLater() {
+    nextSearch = loop.schedule(after: Self.timeBetweenSearches) { [unowned self] in
+      finder.findAgain { [unowned self] in leave(FleetTrouble(.down, "a Sentinel names another master")) }
+      searchLater()
+    }
   }
 
   // MARK: The end
@@ -184,6 +196,7 @@ final class ServerLink {
 
   func stop() {
     timer?.cancel()
+    nextSearch.take()?.cancel()
     finder.giveUp()
     access = nil
     let connection = self.connection.take()

@@ -48,6 +48,22 @@ import Testing
     #expect(stage.origin.count("/old") == 1)
   }
 
+  /// Purges of before its start are known again, so that it can tell what they mean.
+  @Test func `is of use to a host that was started again, though nothing is purged since`() throws {
+    let stage = try FleetStage(hosts: 2)
+    let urls = ["/a", "/b"].map { stage.pictures.add($0) }
+    _ = try stage.hosts[0].fetch(urls[0])
+    try stage.hosts[0].purge(#""prefix":"\#(urls[1])""#)
+    _ = try stage.hosts[0].fetch(urls[1])
+    try stage.awaitStored(2, by: stage.hosts[0])
+    try stage.catchUp()
+    stage.hosts[1].kill()
+    try stage.hosts[1].start()
+    try stage.awaitAll()
+    for url in urls { #expect(try stage.hosts[1].fetch(url).outcome == "fleet") }
+    #expect(stage.origin.count("/a") == 1 && stage.origin.count("/b") == 1)
+  }
+
   @Test func `keeps to what a request wants to be stored`() throws {
     let stage = try FleetStage(hosts: 2)
     let url = stage.pictures.add("/a")

@@ -51,6 +51,7 @@ final class FleetTrial {
     case killed(Int)
     case cutOff
     case withoutPictures(RedisServer)
+    case withoutMaster(RedisServer)
   }
 
   init(seed: UInt64, on grounds: FleetGrounds) throws {
@@ -75,7 +76,6 @@ final class FleetTrial {
   func run(purges: Int) throws {
     for number in 0..<purges {
       if number % 25 == 0 { try changeTrouble() }
-      if number == purges / 2 { grounds.killMaster() }
       try round()
     }
     try endTrouble()
@@ -153,14 +153,14 @@ final class FleetTrial {
   private var usable: [Int] {
     switch trouble {
     case .frozen(let host), .killed(let host): stage.hosts.indices.filter { $0 != host }
-    case .cutOff, .withoutPictures, nil: Array(stage.hosts.indices)
+    case .cutOff, .withoutPictures, .withoutMaster, nil: Array(stage.hosts.indices)
     }
   }
 
   private func changeTrouble() throws {
     try endTrouble()
     let host = Int.random(in: 0..<stage.hosts.count, using: &noise)
-    switch Int.random(in: 0..<(grounds.pictures.isEmpty ? 5 : 7), using: &noise) {
+    switch Int.random(in: 0..<(grounds.hasMore ? 7 : 5), using: &noise) {
     case 0:
       stage.hosts[host].freeze()
       trouble = .frozen(host)
@@ -174,9 +174,14 @@ final class FleetTrial {
       // All connections to the server at once.
       try grounds.master.command("CLIENT", "KILL", "TYPE", "normal")
     case 5, 6:
-      guard let server = grounds.pictures.randomElement(using: &noise) else { break }
-      server.kill()
-      trouble = .withoutPictures(server)
+      if let server = grounds.pictures.randomElement(using: &noise) {
+        server.kill()
+        trouble = .withoutPictures(server)
+      } else {
+        let master = grounds.master
+        master.freeze()
+        trouble = .withoutMaster(master)
+      }
     default: break
     }
   }
@@ -187,6 +192,7 @@ final class FleetTrial {
     case .killed(let host): try stage.hosts[host].start()
     case .cutOff: relay.mend()
     case .withoutPictures(let server): try server.start()
+    case .withoutMaster(let server): server.thaw()
     case nil: break
     }
     trouble = nil
@@ -226,7 +232,7 @@ final class FleetTrial {
 
 /// The same for as long as it takes to meet rare moments.
 @Suite("Ten hosts in trouble again and again", .slow) struct FleetTrialSoakTests {
-  @Test(arguments: [FleetGrounds.Kind.one, .several])
+  @Test(arguments: FleetGrounds.Kind.allCases)
   func `never show what was purged`(on kind: FleetGrounds.Kind) throws {
     try FleetTrial(seed: 2, on: FleetGrounds(kind)).run(purges: 1_000)
   }

@@ -30,6 +30,8 @@ extension PlannedFleet {
   func join(
     generation: UInt64 = 1, last: UInt64 = 0, isFromBeginning: Bool = true, loss: String? = nil
   ) {
+    // What is read again is not used meanwhile.
+    if loss != nil { tell(.state(FleetState(.connecting))) }
     tell(
       .joined(
         FleetJoin(

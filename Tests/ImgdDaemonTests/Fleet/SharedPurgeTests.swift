@@ -1,10 +1,10 @@
-import ImgdFleet
 import ImgdTestSupport
 import ImgdWire
 import Testing
 
 @testable import ImgdCache
 @testable import ImgdDaemon
+@testable import ImgdFleet
 
 /// Purges of this host that the others are to hear of.
 struct SharedPurgeTests {
@@ -213,6 +213,50 @@ struct SharedPurgeTests {
     stage.settle()
     #expect(fleet.sent.count == (isHeard ? 1 : 2))
     #expect(stage.purges.pending == (isHeard ? 0 : 1))
+  }
+
+  /// A replica may become the master that has never had it, and hosts may have stored older pictures there by then.
+  @Test(arguments: [false, true])
+  func `what was heard from a log that is lost counts, and is sent again unless the next one has it`(
+    isThere: Bool
+  ) throws {
+    let stage = try stage()
+    try stage.begin(#"{"cmd":"purge","url":"ORIGIN/a"}"#)
+    let purge = try #require(fleet.sent.first)
+    fleet.tell(.sent(nonce: purge.nonce))
+    fleet.echo(purge, number: 1)
+    stage.settle()
+    fleet.tell(.state(FleetState(.connecting)))
+    fleet.tell(.joined(FleetJoin(generation: 2, last: 1, isFromBeginning: true, loss: "the server is another one")))
+    if isThere { fleet.echo(purge, number: 1) } else { fleet.hear(stage.of("/other")) }
+    stage.settle()
+    #expect(try verdict(stage) == (isThere ? .untouched : .purged))
+    fleet.tell(.state(FleetState(.ok)))
+    stage.settle()
+    #expect(fleet.sent.map(\.nonce) == Array(repeating: purge.nonce, count: isThere ? 1 : 2))
+    #expect(stage.purges.pending == (isThere ? 0 : 1) && stage.purges.counts.sent == 1)
+  }
+
+  /// By a host that has had more purges than it remembers, and by one that was started since.
+  @Test(arguments: [false, true])
+  func `in place of purges that nobody remembers, everything is stale on all hosts`(isStarted: Bool) throws {
+    let stage = try stage()
+    fleet.takesPurges = true
+    let count = isStarted ? 1 : FleetOutbox.mostLogged + 1
+    for number in 0..<count {
+      #expect(try stage.client.ask(#"{"cmd":"purge","tag":"t\#(number)"}"#)["fleet"] == .string("sent"))
+      fleet.echo(try #require(fleet.sent.last), number: UInt64(number + 1))
+      stage.settle()
+    }
+    let heldBytes = stage.purges.heldBytes
+    if isStarted { try stage.restart() }
+    let before = fleet.sent.count
+    fleet.join(generation: 2, loss: "the server is another one")
+    stage.settle()
+    let again = fleet.sent.dropFirst(before)
+    #expect(again.first { $0.filter == PurgeFilter() }?.isSoft == true)
+    #expect(again.count == count && Set(again.map(\.filter.tag)).count == count)
+    #expect(stage.purges.heldBytes <= heldBytes * 3)
   }
 
   @Test func `without a disk pending purges are held in memory`() throws {

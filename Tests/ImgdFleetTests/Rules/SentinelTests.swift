@@ -47,6 +47,29 @@ struct SentinelTests {
     #expect(stage.server.open.map(\.place) == Array(repeating: .tcp(address: "10.0.0.9", port: 6_379), count: 3))
   }
 
+  /// It takes what it is asked for as before, and hosts that connect anew do not hear of it.
+  @Test func `a master that another one has replaced is left, whatever it says itself`() throws {
+    let stage = try make()
+    try stage.waitForState(.ok)
+    stage.pass(.seconds(5))
+    #expect(try states(stage) == [] && asked(stage) == [3, 0, 0])
+    for name in Self.sentinels { try stage.server(at: name).plan("SENTINEL", Self.master("10.0.0.8")) }
+    stage.pass(.seconds(2))
+    let state = try stage.waitForState(.down)
+    #expect(state.reason?.hasSuffix("a Sentinel names another master") == true)
+    stage.pass(.seconds(1))
+    #expect(stage.server.open.allSatisfy { $0.place == .tcp(address: "10.0.0.8", port: 6_379) })
+    try stage.waitForState(.ok)
+  }
+
+  @Test func `Sentinels that no longer answer change nothing about a master that does`() throws {
+    let stage = try make()
+    try stage.waitForState(.ok)
+    for name in Self.sentinels { try stage.server(at: name).refusal = FleetTrouble(.down, "Connection refused") }
+    stage.pass(.seconds(10))
+    #expect(states(stage) == [])
+  }
+
   @Test func `a Sentinel that is dead costs half a second, and is asked last the next time`() throws {
     let stage = try make { $0.others["10.0.0.1:26379"]?.freeze() }
     stage.pass(.milliseconds(500) - .nanoseconds(1))

@@ -6,12 +6,14 @@ package final class RedisSentinels: Sendable {
 
   /// Where they listen, on loopback.
   package let ports: [Int]
+  private let name: String
   private let directories: [String]
   private let programs: Shared<[pid_t]>
 
   /// Waits until each of them knows the others and a replica of the master, which is to have a port.
   package init(watching master: RedisServer, as name: String) throws {
     guard let port = master.port else { throw TestFailure("the master has no port") }
+    self.name = name
     ports = try (0..<Self.count).map { _ in try RedisServer.freePort() }
     directories = try (0..<Self.count).map { _ in try TemporaryDirectory.make() }
     programs = Shared([])
@@ -35,6 +37,13 @@ package final class RedisSentinels: Sendable {
     for directory in directories where try !becomes({ Self.isReady(directory, name) }) {
       throw TestFailure("a Sentinel does not know the others: \(read(directory + "/output") ?? "")")
     }
+  }
+
+  /// The port of the master that the first of them names; nil where it does not answer.
+  package var masterPort: Int? {
+    let question = ["SENTINEL", "get-master-addr-by-name", name].map { Array($0.utf8) }
+    let answer = try? RedisConversation(path: directories[0] + "/sentinel.socket").answer(to: question)
+    return answer?.list?.last?.text.flatMap { Int($0) }
   }
 
   deinit {

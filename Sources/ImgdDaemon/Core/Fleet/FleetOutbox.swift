@@ -7,6 +7,10 @@
 // The client that asked for a purge waits until it is in the log, but no longer than a timeout: then the purge gets a
 // row in the index file, so that it outlives the process, and is sent when the server is back. A purge that is in the
 // log stays here until it is heard from there: only then are the purges that came before it known.
+//
+// A server may be lost with the last purges that it has taken, or in favour of another one that has never had them. So
+// the last purges of this host are remembered beyond that. In another life of the data those that are not in the log
+// are sent again.
 
 import ImgdCache
 import ImgdFleet
@@ -25,6 +29,9 @@ final class FleetOutbox {
   static let most = 10_000
   static let mostBytes = 4 << 20
   private static let mostUnderWay = 16
+  /// How many purges are remembered that are in the log, and how many bytes of them.
+  static let mostLogged = 1_000
+  private static let mostLoggedBytes = 1 << 20
   /// The pause after the server has refused a purge without ending the connection.
   private static let pause = Duration.seconds(1)
 
@@ -57,8 +64,7 @@ final class FleetOutbox {
   var timeout: Duration
   private var isUp = false
   private var items: [UInt64: Item] = [:]
-  /// The memory that it takes, roughly.
-  private(set) var heldBytes = 0
+  private var waitingBytes = 0
   private var serial: UInt64 = 0
   /// What is still to be sent: first the purges that were under way before, in the order of their numbers.
   private var again: [Item] = []
@@ -66,6 +72,11 @@ final class FleetOutbox {
   private var underWay: Set<UInt64> = []
   private var retry: Timer?
   private var waitingForLog = 0
+  /// The last purges that were heard from the log.
+  private var logged = Fifo<FleetPurge>()
+  private var loggedBytes = 0
+  /// Whether there were others before these.
+  private var hasForgotten = false
   private(set) var sent = 0
 
   init(_ fleet: any Fleet, history: PurgeHistory, disk: DiskTier, loop: EventLoop, timeout: Duration) {
@@ -75,6 +86,9 @@ final class FleetOutbox {
     self.loop = loop
     self.timeout = timeout
   }
+
+  /// The memory that it takes, roughly.
+  var heldBytes: Int { waitingBytes + loggedBytes }
 
   /// How many are still to be sent.
   var count: Int { items.count - waitingForLog }
@@ -97,13 +111,16 @@ final class FleetOutbox {
       history.addOwn(purge)
       add(purge, then: nil).isKept = true
     }
+    // An earlier process may have sent others.
+    if notes.position != nil { hasForgotten = true }
     if notes.damaged > 0 {
       Log.warning(
         .purge, "\(notes.damaged) purges for the fleet cannot be read any more: everything is marked stale on all hosts"
       )
+      // The damaged rows go with the others.
       let purge = FleetPurge.ofEverything(isSoft: true)
-      history.addOwn(purge)
       disk.keepFleetPurges(inPlaceOfAll: rows + [purge]) { _ in }
+      history.addOwn(purge)
       add(purge, then: nil).isKept = true
     }
     _ = limit()
@@ -114,11 +131,16 @@ final class FleetOutbox {
   var rows: [FleetPurge] { items.values.filter(\.isKept).sorted { $0.serial < $1.serial }.map(\.purge) }
 
   @discardableResult private func add(_ purge: FleetPurge, then: ((FleetSending) -> Void)?) -> Item {
+    let item = hold(purge, then: then)
+    line.append(item)
+    return item
+  }
+
+  private func hold(_ purge: FleetPurge, then: ((FleetSending) -> Void)? = nil) -> Item {
     serial += 1
     let item = Item(purge, serial: serial, then: then)
     items[purge.nonce] = item
-    heldBytes += purge.filter.roughBytes
-    line.append(item)
+    waitingBytes += purge.filter.roughBytes
     return item
   }
 
@@ -132,13 +154,13 @@ final class FleetOutbox {
 
   /// Replaces the purges by one of everything if there are too many; returns whether it did.
   private func limit() -> Bool {
-    guard items.count > Self.most || heldBytes > Self.mostBytes else { return false }
+    guard items.count > Self.most || waitingBytes > Self.mostBytes else { return false }
     let all = items.values.sorted { $0.serial < $1.serial }
     let purge = FleetPurge.ofEverything(isSoft: all.allSatisfy(\.purge.isSoft))
     Log.warning(.purge, "\(all.count) purges wait for the fleet's server: they become one of everything")
     history.addOwn(purge)
     for item in all { history.settleOwn(item.purge.nonce) }
-    (items, heldBytes, waitingForLog) = ([:], 0, 0)
+    (items, waitingBytes, waitingForLog) = ([:], 0, 0)
     (again, line, underWay) = ([], Fifo(), [])
     add(purge, then: nil).isKept = true
     disk.keepFleetPurges(inPlaceOfAll: [purge]) { _ in for item in all { item.tell(.pending) } }
@@ -208,9 +230,37 @@ final class FleetOutbox {
     wasSent(nonce)
     guard let item = items.removeValue(forKey: nonce) else { return false }
     waitingForLog -= 1
-    heldBytes -= item.purge.filter.roughBytes
+    waitingBytes -= item.purge.filter.roughBytes
     history.settleOwn(nonce)
+    remember(item.purge)
     return true
+  }
+
+  private func remember(_ purge: FleetPurge) {
+    logged.append(purge)
+    loggedBytes += purge.filter.roughBytes
+    while logged.count > Self.mostLogged || loggedBytes > Self.mostLoggedBytes, let oldest = logged.popFirst() {
+      loggedBytes -= oldest.filter.roughBytes
+      hasForgotten = true
+    }
+  }
+
+  /// Another life of the data is about to be read: what was in the log may have gone with the one before. It counts as
+  /// unheard until it is heard again, or sent again at the end of the log. In place of what nobody remembers, everything
+  /// is marked stale on all hosts: what the others have fetched meanwhile may be older than such a purge.
+  func doubtLog() {
+    while let purge = logged.popFirst() {
+      guard items[purge.nonce] == nil else { continue }
+      history.addOwn(purge)
+      hold(purge).isSent = true
+      waitingForLog += 1
+    }
+    loggedBytes = 0
+    guard hasForgotten else { return }
+    hasForgotten = false
+    let purge = FleetPurge.ofEverything(isSoft: true)
+    history.addOwn(purge)
+    keep(add(purge, then: nil))
   }
 
   /// Sends the purges again that were not heard from the log: it is no longer the one that they were sent to.

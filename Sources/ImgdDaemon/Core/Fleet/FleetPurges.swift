@@ -118,10 +118,14 @@ final class FleetPurges {
     isFirstLog = generation == nil && loss == nil
     generation = join.generation
     history.begin(join)
+    if !isSame {
+      outbox?.doubtLog()
+    } else if loss != nil {
+      outbox?.sendUnheardAgain()
+    }
     let start = join.last == 0 ? FleetPosition(generation: join.generation, number: 0, nonce: 0) : nil
     if let loss {
       noteGap(loss, at: start)
-      outbox?.sendUnheardAgain()
     } else if let start {
       applied.add(start)
     }

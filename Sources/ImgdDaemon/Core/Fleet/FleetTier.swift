@@ -274,7 +274,7 @@ extension MergeKey {
 ///
 /// A test replaces it: behind it are a thread and servers.
 protocol Fleet: AnyObject {
-  /// Begins to read the log of purges after the last one that was heard; nil where none ever was.
+  /// Begins to read the log of purges, which has to have the last one that was heard before; nil where none ever was.
   func join(from position: FleetPosition?)
   func look(_ look: FleetLook)
   /// Claims a picture that a look has found, which is then confirmed or fetched again; it stays readable.

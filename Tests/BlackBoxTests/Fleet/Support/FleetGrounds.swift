@@ -7,7 +7,7 @@ final class FleetGrounds {
     case one
     /// One with TLS for the purges, and three for the pictures.
     case several
-    /// A master with a replica that Sentinels watch; the master is killed.
+    /// A master with a replica that Sentinels watch; it stands still now and then, and is replaced meanwhile.
     case failing
   }
 
@@ -19,7 +19,6 @@ final class FleetGrounds {
   private var replica: RedisServer?
   private var sentinels: RedisSentinels?
   private var certificates: TemporaryDirectory?
-  private var isKilled = false
 
   init(_ kind: Kind) throws {
     switch kind {
@@ -54,15 +53,14 @@ final class FleetGrounds {
   }
 
   /// The server that has the purges now.
-  var master: RedisServer { isKilled ? replica ?? server : server }
+  var master: RedisServer {
+    guard let replica, let sentinels, sentinels.masterPort == replica.port else { return server }
+    return replica
+  }
+
+  /// Whether a part of it can be away, and the rest goes on.
+  var hasMore: Bool { replica != nil || !pictures.isEmpty }
 
   /// Whether purges may get lost on the way: a replica that becomes the master may lack the last ones.
   var losesPurges: Bool { replica != nil }
-
-  /// Kills the master, where another one takes its place.
-  func killMaster() {
-    guard replica != nil else { return }
-    isKilled = true
-    server.kill()
-  }
 }
