@@ -25,9 +25,10 @@ enum Fleet {
     imgd.child.end()
   }
 
-  /// A redis-server as a fleet wants it.
-  static func server(_ bench: Bench) throws(BenchFailure) -> Redis {
-    try Redis(bench, settings: Redis.ofFleet)
+  /// A redis-server as a fleet wants it. Where a hit is compared with a download, it is beside the origin: both are other
+  /// machines to the one that asks.
+  static func server(_ bench: Bench, place: Place = .server) throws(BenchFailure) -> Redis {
+    try Redis(bench, place: place, settings: Redis.ofFleet)
   }
 
   /// A host with its own cache that uses the server, when it can.

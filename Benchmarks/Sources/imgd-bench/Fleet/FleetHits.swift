@@ -28,7 +28,7 @@ enum FleetHits {
     init(_ bench: Bench, pictures: Int, bytes: Int) throws(BenchFailure) {
       let origin = try Nginx(bench, place: .load)
       let urls = try origin.addPictures(pictures, bytes: bytes)
-      let redis = try Fleet.server(bench)
+      let redis = try Fleet.server(bench, place: .load)
       try Fleet.fill(try Fleet.host(bench, redis), urls)
       host = try Fleet.host(bench, redis)
       let alone = try Imgd(bench, settings: Imgd.roomy)

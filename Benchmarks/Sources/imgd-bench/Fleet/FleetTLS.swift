@@ -13,7 +13,7 @@ enum FleetTLS {
       let authority = try Certificate.make(in: home)
       let (port, tlsPort) = (bench_free_port(), bench_free_port())
       let redis = try Redis(
-        bench, port: port,
+        bench, place: .load, port: port,
         settings: Redis.ofFleet + [
           "--tls-port", "\(tlsPort)", "--tls-auth-clients", "no", "--tls-ca-cert-file", authority,
           "--tls-cert-file", home + "/server.pem", "--tls-key-file", home + "/server.key",
