@@ -6,6 +6,9 @@ internal import ImgdSystem
 ///
 /// libssl writes to sockets that may have ended: the thread has to block `SIGPIPE`.
 @safe final class TLSSession {
+  /// Several records at once: else each costs two calls of the system.
+  private static let readAhead = 64 * 1024
+
   private let tls: OpaquePointer
   private let name: String
   private let settings: TLSSettings
@@ -22,6 +25,8 @@ internal import ImgdSystem
     guard unsafe tls_expect(tls, serverName) == 1, unsafe SSL_set_fd(tls, socket) == 1 else {
       throw FleetTrouble(.down, "out of memory")
     }
+    unsafe SSL_set_read_ahead(tls, 1)
+    unsafe SSL_set_default_read_buffer_len(tls, Self.readAhead)
   }
 
   deinit { unsafe SSL_free(tls) }
@@ -78,10 +83,18 @@ internal import ImgdSystem
     return .bytes(0)
   }
 
+  /// Reads record after record, which have 16 KiB at most, until the room is full or nothing more has come.
   func read(into room: UnsafeMutableRawBufferPointer) -> Passage {
     ERR_clear_error()
-    let count = unsafe SSL_read(tls, room.baseAddress, CInt(clamping: room.count))
-    return count > 0 ? .bytes(Int(count)) : outcome(of: count)
+    var filled = 0
+    while filled < room.count {
+      let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: room[filled...])
+      let count = unsafe SSL_read(tls, rest.baseAddress, CInt(clamping: rest.count))
+      // What else there is to say is said to the next one who asks.
+      guard count > 0 else { return filled > 0 ? .bytes(filled) : outcome(of: count) }
+      filled += Int(count)
+    }
+    return .bytes(filled)
   }
 
   /// Writes one record: at most 16 KiB.
