@@ -37,6 +37,8 @@ internal import ImgdSystem
   private let room: UnsafeMutableRawBufferPointer
   private var waiting = Fifo<Question>()
   private var hasConnected = false
+  private let mayNeedTLS: Bool
+  private var hasHeard = false
   /// Whether commands can be written: with TLS, after its handshake.
   private var isReady = false
   private var shaking: Timer?
@@ -51,6 +53,7 @@ internal import ImgdSystem
   init(to place: ServerPlace, on loop: EventLoop, limits: Limits) throws(FleetTrouble) {
     self.loop = loop
     self.limits = limits
+    mayNeedTLS = if case .tcp = place { true } else { false }
     unsafe room = .allocate(byteCount: Self.readAtOnce, alignment: 16)
     let stream = try ServerStream(to: place)
     do throws(SystemFailure) {
@@ -163,11 +166,17 @@ internal import ImgdSystem
       case .blocked(let interest):
         wantedByReads = interest
         return watch(for: [wantedByReads, wantedByWrites])
-      case .end: return breakOff(FleetTrouble(.down, "Server closed the connection"))
-      case .failed(let trouble): return breakOff(trouble)
+      case .end: return breakOff(unheard ?? FleetTrouble(.down, "Server closed the connection"))
+      case .failed(let trouble): return breakOff(unheard ?? trouble)
       }
     }
     if stream?.hasPending == true { loop.nextTick { [weak self] in self?.read() } }
+  }
+
+  /// A port for TLS ends a connection that begins otherwise.
+  private var unheard: FleetTrouble? {
+    guard mayNeedTLS, !hasHeard else { return nil }
+    return FleetTrouble(.down, "it ended the connection before it said anything: does it speak TLS there (rediss://)?")
   }
 
   /// Delivers the replies in the first bytes of the room.
@@ -186,6 +195,7 @@ internal import ImgdSystem
   }
 
   private func hear(_ reply: RedisReply) {
+    hasHeard = true
     if let question = waiting.popFirst() { return question.then(reply) }
     if let onMessage { return onMessage(reply) }
     // A server that takes no more connections says so and closes them.

@@ -36,14 +36,14 @@ enum ServerPlace: Sendable, Equatable, CustomStringConvertible {
     var first: UnsafeMutablePointer<addrinfo>?
     let code = unsafe getaddrinfo(host, nil, &wanted, &first)
     guard code == 0, let entry = unsafe first else {
-      throw FleetTrouble(.down, unsafe "its name is not found: \(String(cString: gai_strerror(code)))")
+      throw FleetTrouble(.down, unsafe "the name \(host) is not found: \(String(cString: gai_strerror(code)))")
     }
     defer { unsafe freeaddrinfo(first) }
     var room = [CChar](repeating: 0, count: Int(NI_MAXHOST))
     let outcome = unsafe getnameinfo(
       entry.pointee.ai_addr, entry.pointee.ai_addrlen, &room, socklen_t(room.count), nil, 0, NI_NUMERICHOST)
     guard outcome == 0 else {
-      throw FleetTrouble(.down, unsafe "its address is of no use: \(String(cString: gai_strerror(outcome)))")
+      throw FleetTrouble(.down, unsafe "the address of \(host) is of no use: \(String(cString: gai_strerror(outcome)))")
     }
     return String(decoding: room.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }

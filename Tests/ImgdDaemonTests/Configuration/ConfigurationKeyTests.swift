@@ -71,6 +71,12 @@ struct ConfigurationKeyTests {
     "Fleet.MaxObject": "16M", "Fleet.Timeout": "1s", "Fleet.TTL": "1h",
   ]
 
+  /// Keys that are of no use without another one.
+  private static let companions = [
+    "Fleet.Pictures": "Fleet.Server", "Fleet.CertificateFile": "Fleet.KeyFile",
+    "Fleet.KeyFile": "Fleet.CertificateFile",
+  ]
+
   private func read(_ text: String) throws -> Configuration {
     var draft = ConfigurationDraft(defaults: Configuration())
     draft.apply(path: "f", Array(text.utf8))
@@ -93,10 +99,14 @@ struct ConfigurationKeyTests {
 
   @Test(arguments: Configuration.keys.map(\.fullName))
   func `every key is read, printed and read back equal`(key: String) throws {
-    let value = try #require(Self.others[key])
-    let changed = try configuration(key, value)
+    let keys = [key] + (Self.companions[key].map { [$0] } ?? [])
+    let lines = try keys.map { key in
+      let parts = key.split(separator: ".")
+      return try "[\(parts[0])]\n\(parts[1])=\(#require(Self.others[key]))\n"
+    }
+    let changed = try read(lines.joined())
     #expect(changed != Configuration())
-    #expect(Configuration().changes(to: changed).map(\.key) == [key])
+    #expect(Configuration().changes(to: changed).map(\.key).sorted() == keys.sorted())
     #expect(try read(changed.printed()) == changed)
   }
 

@@ -51,7 +51,8 @@ struct FleetValueTests {
       "sentinel:///m",
       "is not a list of Sentinels: write sentinel://host:port,host:port/master, with at most 8 of them"
     ),
-    ("sentinel://a,/m", "is not a list of Sentinels"), ("sentinel://a:0/m", "is not a list of Sentinels"),
+    ("sentinel://a,/m", "is not a list of Sentinels"), ("sentinel://a:0/m", "has the port 0: ports are 1 to 65535"),
+    ("sentinel://a,b:26379,a:26379/m", "names the Sentinel a:26379 twice: write it once"),
     ("sentinel://u@a/m", "is not a list of Sentinels"), ("sentinel://fd00::7/m", "is not a list of Sentinels"),
     ("sentinel://a,b,c,d,e,f,g,h,i/m", "is not a list of Sentinels"),
   ])
@@ -63,6 +64,8 @@ struct FleetValueTests {
     let servers = try? ValueFormat.fleetServers.parse("a:1\tsentinel://b,c/m  unix:/s")
     #expect(servers == ["a:1", "sentinel://b,c/m", "unix:/s"])
     #expect(complaint(.fleetServers, "a:1 b:2 a:1") == "contains 'a:1' twice: write each server once")
+    #expect(complaint(.fleetServers, "a:1 A:1") == "contains 'A:1' twice: write each server once")
+    #expect(complaint(.fleetServers, "unix:/a unix:/A") == nil)
     let comma = complaint(.fleetServers, "a:1, b:2")
     #expect(comma?.hasPrefix("contains 'a:1,', which is not a server: write unix:") == true)
     let many = (1...65).map { "a:\($0)" }
@@ -72,7 +75,7 @@ struct FleetValueTests {
 
   @Test(arguments: [
     "redis", "redis:", ":6379", "rediss://", "rediss://redis", "rediss://u:p@redis:6379", "rediss://redis:6379/0",
-    "redis:0", "redis:65536", "redis:6379/0", "redis://redis:6379",
+    "redis:6379/0", "redis://redis:6379",
     "user@redis:6379", "fd00::7:6379", "[fd00::7]", "[fd00::7:6379", "[]:6379", "re dis:6379",
     "tcp:redis", "/run/redis.sock", "redis:6379:", "rédis:6379",
   ])
@@ -81,6 +84,27 @@ struct FleetValueTests {
       complaint(.fleetServer, text)
         == "is not a server: write unix:/path, host:port, [IPv6 address]:port, rediss://host:port or "
         + "sentinel://host,host,host/master")
+  }
+
+  @Test(arguments: ["redis:0", "redis:65536", "rediss://redis:70000"])
+  func `a port that does not exist is named`(text: String) throws {
+    let port = try #require(text.split(separator: ":").last)
+    #expect(complaint(.fleetServer, text) == "has the port \(port): ports are 1 to 65535")
+  }
+
+  @Test func `what does not fit together is named`() {
+    func problems(_ change: (inout Configuration.Fleet) -> Void) -> [String] {
+      var configuration = Configuration()
+      change(&configuration.fleet)
+      return configuration.contradictions { _ in "1" }
+    }
+    let pictures = problems { $0.pictures = ["a:1"] }
+    #expect(pictures == ["1: Fleet.Pictures needs Fleet.Server, which has the purges: set Fleet.Server"])
+    let certificate = problems { $0.certificateFile = "/crt" }
+    #expect(certificate == ["1: Fleet.CertificateFile is of no use without Fleet.KeyFile: set both or none"])
+    let key = problems { $0.keyFile = "/key" }
+    #expect(key == ["1: Fleet.KeyFile is of no use without Fleet.CertificateFile: set both or none"])
+    #expect(problems { ($0.certificateFile, $0.keyFile, $0.server, $0.pictures) = ("/c", "/k", "a:1", ["b:1"]) } == [])
   }
 
   @Test(arguments: [

@@ -26,7 +26,7 @@ struct FleetStatsTests {
 
   @Test func `each server for pictures tells its state, and the fleet keeps its own`() throws {
     let fleet = PlannedFleet()
-    let stage = try CoreStage(in: fleet, "Fleet.Pictures=a:1 b:1")
+    let stage = try CoreStage(in: fleet, "Fleet.Server=s:1", "Fleet.Pictures=a:1 b:1")
     fleet.tell(.state(FleetState(.ok)))
     fleet.tell(.pictures(server: 1, FleetState(.down, "b:1 is gone")))
     let stats = try stage.client.ask(#"{"cmd":"stats"}"#)

@@ -180,6 +180,12 @@ struct TLSTests {
     #expect(try trouble(place(server.port, trusted)).phase == .down)
   }
 
+  @Test func `a server that has to be spoken to with TLS is asked about in words`() throws {
+    let server = try serve()
+    let trouble = try trouble(.tcp(address: "127.0.0.1", port: server.port))
+    #expect(trouble.phase == .down && trouble.reason.hasSuffix("does it speak TLS there (rediss://)?"))
+  }
+
   /// A Redis without TLS waits for the end of the line.
   @Test func `a server that says nothing is asked about in words`() throws {
     let clock = Self.still

@@ -227,7 +227,23 @@ extension Configuration: ProgramConfiguration {
 
   /// Names the mistakes that lie in several values together.
   package func contradictions(origin: (_ key: String) -> String) -> [String] {
-    memoryContradictions(origin) + originContradictions(origin)
+    memoryContradictions(origin) + fleetContradictions(origin) + originContradictions(origin)
+  }
+
+  /// Complains about what is of no use without another key.
+  private func fleetContradictions(_ origin: (_ key: String) -> String) -> [String] {
+    var problems: [String] = []
+    if !fleet.pictures.isEmpty, fleet.server.isEmpty {
+      problems.append(
+        "\(origin("Fleet.Pictures")): Fleet.Pictures needs Fleet.Server, which has the purges: set Fleet.Server")
+    }
+    for (key, other, isAlone) in [
+      ("CertificateFile", "KeyFile", !fleet.certificateFile.isEmpty && fleet.keyFile.isEmpty),
+      ("KeyFile", "CertificateFile", !fleet.keyFile.isEmpty && fleet.certificateFile.isEmpty),
+    ] where isAlone {
+      problems.append("\(origin("Fleet.\(key)")): Fleet.\(key) is of no use without Fleet.\(other): set both or none")
+    }
+    return problems
   }
 
   /// Complains if `Preferred` exceeds `Capacity`: an eviction cannot leave more than the tier may hold.

@@ -28,7 +28,7 @@ extension ValueFormat where Value == [String] {
         do throws(WrongValue) { server = try FleetSettings.Server(name) } catch {
           throw WrongValue("contains '\(shown(name))', which \(error.complaint)")
         }
-        guard servers.insert(server.description).inserted else {
+        guard servers.insert(server.nameInAnyCase).inserted else {
           throw WrongValue("contains '\(shown(name))' twice: write each server once")
         }
       }
@@ -40,6 +40,9 @@ extension ValueFormat where Value == [String] {
 }
 
 extension FleetSettings.Server {
+  /// Names of hosts have no case, paths do.
+  fileprivate var nameInAnyCase: String { if case .unix = self { description } else { description.lowercased() } }
+
   /// The room for the path in the address of a Unix socket, without the terminating zero.
   private static let longestPath = 107
   private static let sentinelPort = 26_379
@@ -52,7 +55,7 @@ extension FleetSettings.Server {
       self = .unix(path: try ValueFormat<String>.path(longest: Self.longestPath).parse(path))
     } else if let rest = Self.rest(of: text, after: "sentinel://") {
       self = try Self.sentinels(rest)
-    } else if let endpoint = Self.endpoint(Self.rest(of: text, after: "rediss://") ?? text) {
+    } else if let endpoint = try Self.endpoint(Self.rest(of: text, after: "rediss://") ?? text) {
       self = .tcp(host: endpoint.host, port: endpoint.port, isSecure: text.hasPrefix("rediss://"))
     } else {
       throw WrongValue(
@@ -67,17 +70,22 @@ extension FleetSettings.Server {
 
   private static func sentinels(_ text: String) throws(WrongValue) -> Self {
     let parts = text.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
-    let endpoints = parts[0].split(separator: ",", omittingEmptySubsequences: false)
-      .map { endpoint(String($0), orPort: sentinelPort) }
     guard parts.count == 2, isMaster(parts[1]) else {
       throw WrongValue("names no master: write sentinel://host,host,host/master, with its name of A-Z a-z 0-9 . _ -")
     }
-    guard endpoints.count <= mostSentinels, !endpoints.contains(nil) else {
-      throw WrongValue(
-        "is not a list of Sentinels: write sentinel://host:port,host:port/master, with at most \(mostSentinels) of them"
-      )
+    var endpoints: [FleetSettings.Endpoint] = []
+    for part in parts[0].split(separator: ",", omittingEmptySubsequences: false) {
+      guard let endpoint = try endpoint(String(part), orPort: sentinelPort), endpoints.count < mostSentinels else {
+        throw WrongValue(
+          "is not a list of Sentinels: write sentinel://host:port,host:port/master, with at most \(mostSentinels) of them"
+        )
+      }
+      guard !endpoints.contains(endpoint) else {
+        throw WrongValue("names the Sentinel \(endpoint) twice: write it once")
+      }
+      endpoints.append(endpoint)
     }
-    return .sentinel(endpoints.compactMap { $0 }, master: parts[1])
+    return .sentinel(endpoints, master: parts[1])
   }
 
   private static func isMaster(_ name: String) -> Bool {
@@ -85,12 +93,15 @@ extension FleetSettings.Server {
   }
 
   /// Reads `host:port`, or `host` alone where there is a usual port.
-  private static func endpoint(_ text: String, orPort usual: Int? = nil) -> FleetSettings.Endpoint? {
+  private static func endpoint(
+    _ text: String, orPort usual: Int? = nil
+  ) throws(WrongValue) -> FleetSettings.Endpoint? {
     let colon = text.hasSuffix("]") ? nil : text.utf8.lastIndex(of: UInt8(ascii: ":"))
     let host = colon.map { String(text[..<$0]) } ?? text
-    guard let port = colon.map({ decimalNumber(text.utf8[text.utf8.index(after: $0)...]) }) ?? usual,
-      (1...65_535).contains(port), !host.isEmpty, isHost(host)
+    guard let port = colon.map({ decimalNumber(text.utf8[text.utf8.index(after: $0)...]) }) ?? usual, !host.isEmpty,
+      isHost(host)
     else { return nil }
+    guard 1...65_535 ~= port else { throw WrongValue("has the port \(port): ports are 1 to 65535") }
     return FleetSettings.Endpoint(host: host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host, port: port)
   }
 }
