@@ -30,6 +30,8 @@ final class Stores {
   private let side: SideConnection
   private var line = Fifo<Order>()
   private var bytesUnderWay = 0
+  /// Renews the claim of a large picture, which may take longer than its claim lasts.
+  private var renewal: Timer?
 
   init(_ server: PictureServer, _ claims: Claims) {
     self.server = server
@@ -60,10 +62,12 @@ final class Stores {
       let command = command(order, try front(of: order))
       try send(command, order.bytes) { [unowned self] reply in
         bytesUnderWay -= order.bytes
+        renewal?.cancel()
         hear(reply, to: order)
         sendNext()
       }
       bytesUnderWay += order.bytes
+      if order.bytes > Self.mostBesideLooks, let claim = order.claim { renewLater(claim) }
     } catch { endOrder(order, error.outcome) }
   }
 
@@ -74,6 +78,14 @@ final class Stores {
     connection.send(command) { [unowned self] reply in
       side.closeSoon()
       then(reply)
+    }
+  }
+
+  /// No other picture is sent meanwhile.
+  private func renewLater(_ claim: PictureClaim) {
+    renewal = server.loop.schedule(after: .milliseconds(PictureClaim.lifetime / 3)) { [unowned self] in
+      server.order(claim.renewal(in: server.keys))
+      renewLater(claim)
     }
   }
 

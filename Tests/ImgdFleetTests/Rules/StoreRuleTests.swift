@@ -126,6 +126,22 @@ struct StoreRuleTests {
     #expect(stage.server.open.count == connections - 1)
   }
 
+  @Test func `the claim of a large picture stands as long as that is on its way`() throws {
+    let settings = FleetSettings(server: .unix(path: "/planned"), maxObject: 16 << 20)
+    let stage = try DeskStage(with: settings)
+    try stage.waitForState(.ok)
+    stage.server.keepSilent("store")
+    let large = TestedPicture(count: 2 << 20)
+    let claimed = stage.begin(large.digest)
+    let serial = stage.beginStore(large, serial: claimed, generation: stage.server.generation)
+    stage.pass(.seconds(21))
+    #expect(stage.server.commands("renew").count == 6)
+    stage.server.thaw()
+    #expect(try stage.end(of: serial) == .kept)
+    stage.pass(.seconds(21))
+    #expect(stage.server.commands("renew").count == 6)
+  }
+
   @Test func `a large picture under way ends once when the server is left`() throws {
     let settings = FleetSettings(server: .unix(path: "/planned"), maxObject: 16 << 20)
     let stage = try DeskStage(with: settings)
