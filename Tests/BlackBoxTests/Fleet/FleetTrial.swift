@@ -50,8 +50,8 @@ final class FleetTrial {
     case frozen(Int)
     case killed(Int)
     case cutOff
-    case withoutPictures(RedisServer)
-    case withoutMaster(RedisServer)
+    case serverKilled(RedisServer)
+    case serverFrozen(RedisServer)
   }
 
   init(seed: UInt64, on grounds: FleetGrounds) throws {
@@ -153,7 +153,7 @@ final class FleetTrial {
   private var usable: [Int] {
     switch trouble {
     case .frozen(let host), .killed(let host): stage.hosts.indices.filter { $0 != host }
-    case .cutOff, .withoutPictures, .withoutMaster, nil: Array(stage.hosts.indices)
+    case .cutOff, .serverKilled, .serverFrozen, nil: Array(stage.hosts.indices)
     }
   }
 
@@ -173,15 +173,14 @@ final class FleetTrial {
     case 3:
       // All connections to the server at once.
       try grounds.master.command("CLIENT", "KILL", "TYPE", "normal")
-    case 5, 6:
-      if let server = grounds.pictures.randomElement(using: &noise) {
-        server.kill()
-        trouble = .withoutPictures(server)
-      } else {
-        let master = grounds.master
-        master.freeze()
-        trouble = .withoutMaster(master)
-      }
+    case 5:
+      let server = grounds.expendable(using: &noise)
+      server.freeze()
+      trouble = .serverFrozen(server)
+    case 6:
+      let server = grounds.expendable(using: &noise)
+      server.kill()
+      trouble = .serverKilled(server)
     default: break
     }
   }
@@ -191,8 +190,8 @@ final class FleetTrial {
     case .frozen(let host): stage.hosts[host].thaw()
     case .killed(let host): try stage.hosts[host].start()
     case .cutOff: relay.mend()
-    case .withoutPictures(let server): try server.start()
-    case .withoutMaster(let server): server.thaw()
+    case .serverKilled(let server): try server.start()
+    case .serverFrozen(let server): server.thaw()
     case nil: break
     }
     trouble = nil

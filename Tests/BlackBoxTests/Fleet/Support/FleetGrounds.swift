@@ -7,7 +7,7 @@ final class FleetGrounds {
     case one
     /// One with TLS for the purges, and three for the pictures.
     case several
-    /// A master with a replica that Sentinels watch; it stands still now and then, and is replaced meanwhile.
+    /// A master with a replica that Sentinels watch: it stands still or dies now and then, and is replaced meanwhile.
     case failing
   }
 
@@ -58,8 +58,11 @@ final class FleetGrounds {
     return replica
   }
 
-  /// Whether a part of it can be away, and the rest goes on.
-  var hasMore: Bool { replica != nil || !pictures.isEmpty }
+  /// Whether the rest goes on without one of its servers.
+  var hasMore: Bool { losesPurges || !pictures.isEmpty }
+
+  /// Such a server: one for pictures, or the master.
+  func expendable(using noise: inout Noise) -> RedisServer { pictures.randomElement(using: &noise) ?? master }
 
   /// Whether purges may get lost on the way: a replica that becomes the master may lack the last ones.
   var losesPurges: Bool { replica != nil }
