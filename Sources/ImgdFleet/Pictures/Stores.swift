@@ -21,6 +21,7 @@ final class Stores {
     let since: Instant
 
     var bytes: Int { store.payload.count }
+    var isLarge: Bool { bytes > Stores.mostBesideLooks }
   }
 
   private struct Hindrance: Error { let outcome: FleetStoring }
@@ -60,19 +61,19 @@ final class Stores {
   private func send(_ order: Order) {
     do throws(Hindrance) {
       let command = command(order, try front(of: order))
-      try send(command, order.bytes) { [unowned self] reply in
+      try send(command, for: order) { [unowned self] reply in
         bytesUnderWay -= order.bytes
-        renewal?.cancel()
+        if order.isLarge { renewal?.cancel() }
         hear(reply, to: order)
         sendNext()
       }
       bytesUnderWay += order.bytes
-      if order.bytes > Self.mostBesideLooks, let claim = order.claim { renewLater(claim) }
+      if order.isLarge, let claim = order.claim { renewLater(claim) }
     } catch { endOrder(order, error.outcome) }
   }
 
-  private func send(_ command: RedisCommand, _ bytes: Int, then: @escaping (RedisReply) -> Void) throws(Hindrance) {
-    guard bytes > Self.mostBesideLooks else { return server.send(command, then: then) }
+  private func send(_ command: RedisCommand, for order: Order, then: @escaping (RedisReply) -> Void) throws(Hindrance) {
+    guard order.isLarge else { return server.send(command, then: then) }
     let limits = RedisConnection.Limits(reply: Self.commandBytes, output: 2 * Self.commandBytes + mostBytes)
     guard let connection = side.use(limits) else { throw Hindrance(outcome: .refused(Self.noConnection)) }
     connection.send(command) { [unowned self] reply in
@@ -81,7 +82,7 @@ final class Stores {
     }
   }
 
-  /// No other picture is sent meanwhile.
+  /// No other large picture is sent meanwhile.
   private func renewLater(_ claim: PictureClaim) {
     renewal = server.loop.schedule(after: .milliseconds(PictureClaim.lifetime / 3)) { [unowned self] in
       server.order(claim.renewal(in: server.keys))

@@ -117,10 +117,9 @@ final class FleetOutbox {
       Log.warning(
         .purge, "\(notes.damaged) purges for the fleet cannot be read any more: everything is marked stale on all hosts"
       )
-      // The damaged rows go with the others.
       let purge = FleetPurge.ofEverything(isSoft: true)
-      disk.keepFleetPurges(inPlaceOfAll: rows + [purge]) { _ in }
       history.addOwn(purge)
+      disk.keepFleetPurges(inPlaceOfAll: rows + [purge]) { _ in }
       add(purge, then: nil).isKept = true
     }
     _ = limit()
