@@ -228,6 +228,32 @@ struct FleetFormTests {
     #expect(try scene.stage.client.receive().outcome == "fleet")
   }
 
+  @Test func `what is of no use is claimed once`() throws {
+    let (scene, useless) = (try scene(), try FleetScene.picture("/a"))
+    scene.fleet.plan(.found(useless), .held)
+    try scene.begin("/a", Self.thumbnail)
+    scene.stage.settle()
+    scene.answer(.found(useless))
+    #expect(try scene.stage.client.receive().outcome == "memory")
+    endsOnce(scene, ["look #2", "claim #3 for 1", "store #3"])
+  }
+
+  @Test func `a claim that finds a form for others is no second miss, and leaves that form`() throws {
+    let scene = try scene()
+    let misses = scene.counts.misses
+    scene.fleet.plan(.found(try FleetScene.picture("/a")), .foundForOthers)
+    #expect(try scene.outcome("/a", Self.thumbnail) == "memory")
+    #expect(scene.counts.invalid == 1 && scene.counts.misses == misses)
+    endsOnce(scene, ["look #2", "claim #3 for 1"])
+  }
+
+  @Test func `the latency of looks is that of looks for pictures`() throws {
+    let scene = try scene()
+    #expect(scene.stage.core.fleet.latency.count == 1)
+    _ = try scene.outcome("/a", Self.thumbnail)
+    #expect(words(scene).first == "look #2" && scene.stage.core.fleet.latency.count == 1)
+  }
+
   @Test(arguments: [true, false])
   func `a purge while it is made lets nothing be stored`(isOwn: Bool) throws {
     let scene = try scene()

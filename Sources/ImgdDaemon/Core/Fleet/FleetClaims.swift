@@ -31,7 +31,7 @@ final class FleetClaims {
 
   func isOpen(_ serial: UInt64) -> Bool { open[serial] != nil }
 
-  func open(_ serial: UInt64, isForDownload: Bool = true) -> FleetClaim {
+  func open(_ serial: UInt64, isForDownload: Bool) -> FleetClaim {
     let claim = FleetClaim(serial: serial, isForDownload: isForDownload)
     open[serial] = claim
     renew(claim)
@@ -75,12 +75,8 @@ final class FleetClaims {
       image, under: claim, serial: claim?.serial ?? download.serial, begunAt: download.begunAt ?? loop.now, since: mark)
   }
 
-  /// Stores a form for other hosts in the same way.
-  func keep(_ image: CachedImage, after look: FormLook, since mark: FleetPosition) -> Bool {
-    keep(image, under: look.claim, serial: look.serial, begunAt: look.begunAt, since: mark)
-  }
-
-  private func keep(
+  /// Stores what was fetched or made since a moment, in the same way.
+  func keep(
     _ image: CachedImage, under claim: FleetClaim?, serial: UInt64, begunAt: Instant, since mark: FleetPosition
   ) -> Bool {
     let lifetime = lifetime(of: image)

@@ -45,7 +45,9 @@ final class FleetHosts {
     case .state(let state):
       writing.take()?.cancel()
       if state.phase == .ok { write() }
-    case .unlisted(let reason): keepRefusal(reason)
+    case .unlisted(let reason):
+      refusal = reason
+      if let reason { Log.notice(.fleet, "this host is not in the list of hosts: \(reason)") }
     case .hosts(let answer): answerAll(with: answer)
     default: break
     }
@@ -69,12 +71,6 @@ final class FleetHosts {
     line.pending = purges.pending
     line.settings = settings.limitsOfSharedPictures
     return line
-  }
-
-  private func keepRefusal(_ refusal: String?) {
-    guard refusal != self.refusal else { return }
-    self.refusal = refusal
-    if let refusal { Log.notice(.fleet, "this host is not in the list of hosts: \(refusal)") }
   }
 
   // MARK: All hosts

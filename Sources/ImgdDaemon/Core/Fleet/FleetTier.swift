@@ -27,7 +27,7 @@ final class FleetTier {
   }
 
   /// Nil for a machine without a fleet.
-  private let parts: (lookups: FleetLookups, claims: FleetClaims, forms: FleetForms)?
+  private let parts: (lookups: FleetLookups, claims: FleetClaims, pictures: FleetPictures, forms: FleetForms)?
   let counts = Counts()
   private let purges: FleetPurges
   private let history: PurgeHistory
@@ -60,19 +60,20 @@ final class FleetTier {
     parts = fleet.map { [counts] fleet in
       let claims = FleetClaims(fleet, counts, loop: loop, settings: settings)
       let lookups = FleetLookups(
-        fleet, counts, claims: claims, history: history, pictures: pictures, turns: turns, loop: loop,
-        settings: settings)
-      let forms = FleetForms(
-        fleet, counts, claims: claims, history: history, serials: downloader.nextSerial, loop: loop,
-        settings: settings)
-      return (lookups: lookups, claims: claims, forms: forms)
+        fleet, counts, claims: claims, purges: pictures.purges, serials: downloader.nextSerial, turns: turns,
+        loop: loop, settings: settings)
+      return (
+        lookups: lookups, claims: claims,
+        pictures: FleetPictures(lookups, counts, history: history, loop: loop, settings: settings),
+        forms: FleetForms(lookups, counts, claims: claims, history: history)
+      )
     }
   }
 
   func apply(_ settings: Configuration) {
     parts?.lookups.apply(settings)
     parts?.claims.apply(settings)
-    parts?.forms.apply(settings)
+    parts?.pictures.apply(settings)
   }
 
   /// The state, if something is wrong; its reason names the server and is not for everybody.
@@ -89,29 +90,28 @@ final class FleetTier {
   func lookUp(_ key: MergeKey, _ wish: @autoclosure () -> PictureWish, then: @escaping (FleetFinding) -> Void)
     -> FleetLookups.Place?
   {
-    guard let lookups = readable else { return nil }
+    guard let pictures = readable else { return nil }
     let wish = wish()
     guard wish.mode.counts, wish.mode.usesUnconfirmed || wish.isRefresh, let digest = digestForAll(key) else {
       return nil
     }
     let claims = wish.mode != .onlyIfCached
     if claims, downloader.hasShare(for: key, wish) { return nil }
-    return lookups.lookUp(
-      key, wish, digest, claiming: claims && state.phase == .ok, serial: downloader.nextSerial, then: then)
+    return pictures.lookUp(key, wish, digest, claims && state.phase == .ok ? .claiming : .reading, then: then)
   }
 
   /// Claims what a look has found, which is then confirmed or fetched again. Nil for the same reasons.
   func claim(_ stamp: UInt64, for key: MergeKey, _ wish: PictureWish, then: @escaping (FleetFinding) -> Void)
     -> FleetLookups.Place?
   {
-    guard let lookups = readable, state.phase == .ok, !downloader.hasShare(for: key, wish),
+    guard let pictures = readable, state.phase == .ok, !downloader.hasShare(for: key, wish),
       let digest = digestForAll(key)
     else { return nil }
-    return lookups.claim(stamp, for: key, wish, digest, serial: downloader.nextSerial, then: then)
+    return pictures.lookUp(key, wish, digest, .replacing, replacing: stamp, then: then)
   }
 
   /// Nothing can be used while it is not known what was purged.
-  private var readable: FleetLookups? { state.isReadable && history.position != nil ? parts?.lookups : nil }
+  private var readable: FleetPictures? { state.isReadable && history.position != nil ? parts?.pictures : nil }
 
   func isLooking(for key: MergeKey) -> Bool { parts?.lookups.isUnderWay(key) == true }
 
@@ -201,7 +201,8 @@ final class FleetTier {
   /// Looks for a form of a picture that may be shown here and was not purged; nil where that is of no use. With `claims`
   /// it is made here, and for all, if it is not there.
   func lookUp(
-    _ key: CacheKey, of original: CachedImage, claims: Bool, accept: @escaping (FoundForm) -> CachedImage?,
+    _ key: CacheKey, of original: CachedImage, claims: Bool,
+    accept: @escaping (FleetPicture, PictureMeasures) -> CachedImage?,
     then: @escaping (CachedImage?) -> Void
   ) -> FormLook? {
     guard mayHaveForms(of: original), let forms = parts?.forms, let digest = key.digest else { return nil }
@@ -232,10 +233,7 @@ final class FleetTier {
       pictureServers[server].state = state
       let name = pictureServers[server].name
       Self.log(state, of: "the fleet's server for pictures \(name)", after: &toldOfPictures[server])
-    case .looked(let serial, let answer):
-      if !parts.forms.receive(answer, report.picture, for: serial) {
-        parts.lookups.receive(answer, report.picture, for: serial)
-      }
+    case .looked(let serial, let answer): parts.lookups.receive(answer, report.picture, for: serial)
     case .stored(let serial, let end): parts.claims.receive(end, for: serial)
     case .defect(_, let defect):
       counts.invalid += 1

@@ -12,6 +12,7 @@
 
 import ImgdCache
 import ImgdDecode
+import ImgdFleet
 import ImgdPicture
 import ImgdSystem
 import ImgdWire
@@ -196,7 +197,7 @@ final class Renditions {
     guard work.sharing != .none, !isPurged(work) else { return makeOrRefuse(work) }
     work.look = fleet.lookUp(
       work.key, of: work.original, claims: work.sharing == .keeping && mayMake(work),
-      accept: { [unowned self] in image(of: $0, for: work) },
+      accept: { [unowned self] in image(of: $0, $1, for: work) },
       then: { [unowned self] image in
         guard work.isUnderWay else { return }
         guard let image else { return makeOrRefuse(work) }
@@ -219,8 +220,7 @@ final class Renditions {
   }
 
   /// A form of another host as an image; nil if it is not of the wanted form, or beyond the limits here.
-  private func image(of found: FoundForm, for work: RenditionWork) -> CachedImage? {
-    let picture = found.picture
+  private func image(of found: FleetPicture, _ picture: PictureMeasures, for work: RenditionWork) -> CachedImage? {
     let isWanted =
       if case .file(let format?, _) = work.rendition.output { picture.format == format } else {
         !picture.format.isDrawn
@@ -231,7 +231,8 @@ final class Renditions {
         found.payload,
         facts: ImageFacts(
           format: picture.format.rawValue, width: picture.width, height: picture.height, frames: picture.frames,
-          orientation: picture.orientation), checksum: found.checksum, description: Array(work.rendition.form.utf8)),
+          orientation: picture.orientation), checksum: found.record.checksum,
+        description: Array(work.rendition.form.utf8)),
       owner: work.holder.uid, checked: work.checked)
     return isWanted && limits.refusal(of: image.facts) == nil ? image : nil
   }
