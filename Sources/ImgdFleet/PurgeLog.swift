@@ -99,7 +99,8 @@ final class PurgeLog {
   /// Begins another life of data that are of an earlier time. The missing purges mean pictures that are there again,
   /// and hosts that have not heard them would never notice: with another life of the data, all hosts do.
   private func startAnew(_ generation: UInt64, _ loss: String) {
-    let lives = [generation, .random(in: 1 ... .max)].map { String($0) }
+    let known = max(generation, position?.generation ?? 0)
+    let lives = [generation, DataLife.begun(at: clock.time(at: loop.now), after: known)].map { String($0) }
     ask(FleetScript.startAnew.command(keys: [keys.generation], lives)) { [unowned self] reply throws(FleetTrouble) in
       guard reply == .number(1) else {
         throw FleetTrouble(.down, "its data are of an earlier time, and it takes nothing: \(loss)")
@@ -143,14 +144,17 @@ final class PurgeLog {
   }
 
   private func readPurges(in entries: [LogEntry]) {
+    let now = clock.time(at: loop.now)
+    let all = entries.map { PurgeEntry($0.fields, serverNow: now, wallNow: WallClock.seconds) }
     var heard: [HeardPurge] = []
-    for entry in entries {
-      let now = clock.time(at: loop.now)
-      let read = PurgeEntry(entry.fields, serverNow: now, wallNow: WallClock.seconds)
+    for (index, entry) in entries.enumerated() {
+      let read = all[index]
       let expected = (position?.number ?? 0) + 1
       let isNext = entry.number == expected || isFromBeginning
       isFromBeginning = false
-      if read == nil || !isNext {
+      // Those that cannot be read, one after the other, are one loss.
+      let isFollowed = read == nil && index + 1 < all.count && all[index + 1] == nil
+      if !isFollowed, read == nil || !isNext {
         tellPurges(&heard)
         lose(entry, expected: expected)
       }
@@ -265,7 +269,10 @@ struct LogSight {
 
   /// Whether the log was put back to a state before a position, not trimmed beyond it; `last` is its newest purge.
   func isEarlier(than position: FleetPosition, last: UInt64) -> Bool {
-    guard generation == position.generation, position.number > 0 else { return false }
+    guard generation == position.generation else {
+      return generation.map { DataLife.isEarlier($0, than: position.generation) } ?? false
+    }
+    guard position.number > 0 else { return false }
     return last < position.number || heard != nil
   }
 }

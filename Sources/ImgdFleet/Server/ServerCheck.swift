@@ -18,6 +18,7 @@ final class ServerCheck {
   private let connection: any ServerConnection
   private let duty: ServerLink.Duty
   private let keys: FleetKeys
+  private let loop: EventLoop
   private var then: ((Result<ServerFacts, FleetTrouble>) -> Void)?
   private var sections: [String] = []
   private var clock = ServerClock()
@@ -32,6 +33,7 @@ final class ServerCheck {
     self.connection = connection
     self.duty = duty
     self.keys = keys
+    self.loop = loop
     self.then = then
     if let login { ask(login) { _ in } }
     for section in ["server", "memory", "replication"] {
@@ -54,7 +56,7 @@ final class ServerCheck {
     switch duty {
     case .purges:
       // The generation, if there is none.
-      if readOnly == nil { tryToWrite(keys.generation, String(UInt64.random(in: 1 ... .max)), "NX") }
+      if readOnly == nil { tryToWrite(keys.generation, String(DataLife.begun(at: clock.time(at: loop.now))), "NX") }
       ask(RedisCommand("GET", keys.generation)) { [self] reply throws(FleetTrouble) in try finish(reply) }
     case .pictures:
       if readOnly == nil { tryToWrite(keys.trial, "1", "PX", Self.trialMilliseconds) }

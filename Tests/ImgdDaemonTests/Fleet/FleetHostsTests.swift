@@ -40,7 +40,7 @@ struct FleetHostsTests {
     #expect(!line.machine.isEmpty && line.version == Release.version && line.layout >= 1)
     #expect(line.settings.contains(.init("Fleet.MaxObject", "2M")))
     #expect(line.settings.contains(.init("Downloads.AcceptTypes", "png gif")))
-    #expect(line.settings.count == 7)
+    #expect(line.settings.count == 8)
     scene.stage.pass(.seconds(9))
     #expect(scene.fleet.lines.count == 1)
     scene.stage.pass(.seconds(21))

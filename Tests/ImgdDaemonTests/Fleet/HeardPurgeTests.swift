@@ -1,10 +1,10 @@
-import ImgdFleet
 import ImgdTestSupport
 import ImgdWire
 import Testing
 
 @testable import ImgdCache
 @testable import ImgdDaemon
+@testable import ImgdFleet
 
 /// Purges of other hosts.
 struct HeardPurgeTests {
@@ -117,7 +117,7 @@ struct HeardPurgeTests {
     fleet.hear(stage.of("/x"))
     fleet.hear(stage.of("/x"), from: 2, isSoft: true)
     stage.settle()
-    fleet.join(last: 2, loss: "the stream was cut")
+    fleet.join(last: 9, loss: "the stream was cut")
     stage.settle()
     try stage.play(
       #"""
@@ -167,13 +167,13 @@ struct HeardPurgeTests {
     try stage.fetch("/b")
     fleet.hear(stage.of("/x"))
     stage.settle()
-    fleet.join(last: 1, loss: "the stream was cut")
-    fleet.hear(stage.of("/b"))
+    fleet.join(last: 9, loss: "the stream was cut")
+    fleet.hear(stage.of("/b"), from: 9)
     stage.settle()
     #expect(try stage.source(of: "/a") == "revalidated")
     #expect(try stage.source(of: "/b") == "network")
     #expect(stage.purges.counts == FleetPurges.Counts(sent: 0, heard: 2, gaps: 1))
-    #expect(stage.purges.history.position == PlannedFleet.position(1))
+    #expect(stage.purges.history.position == PlannedFleet.position(9))
   }
 
   @Test func `a loss outlives a restart`() throws {
@@ -187,6 +187,23 @@ struct HeardPurgeTests {
     stage.settle()
     #expect(try stage.source(of: "/a") == "revalidated")
     #expect(stage.purges.counts.gaps == 0)
+  }
+
+  /// The log is read from its first entry at each start.
+  @Test func `what was missed before the place that was noted is missed once`() throws {
+    let stage = try stage()
+    fleet.hear(stage.of("/x"), stage.of("/y"), stage.of("/a"))
+    stage.settle()
+    try stage.restart()
+    _ = try stage.fetch("/a")
+    fleet.join(last: 3)
+    fleet.hear(stage.of("/x"))
+    let loss = "the purges from 2 to 2 are missing"
+    fleet.tell(.joined(FleetJoin(generation: 1, last: 3, isFromBeginning: true, loss: loss)))
+    fleet.hear(stage.of("/a"), from: 3)
+    stage.settle()
+    #expect(try stage.source(of: "/a") == "memory")
+    #expect(stage.purges.counts == FleetPurges.Counts())
   }
 
   @Test func `other data of the server are a loss, even if nobody says so`() throws {

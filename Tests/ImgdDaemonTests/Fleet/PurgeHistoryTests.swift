@@ -153,6 +153,7 @@ struct PurgeHistoryTests {
     }
     let later = FleetPosition(generation: 1, number: 99, nonce: 1)
     #expect(stage.verdict(key, mark: later) == .untouched)
+    #expect(stage.verdict(key, mark: later, age: .seconds(60)) == .stale)
   }
 
   @Test func `nothing is known before the log has been read`() throws {

@@ -173,7 +173,7 @@ struct SharedPurgeTests {
     let purge = try #require(fleet.sent.first)
     fleet.tell(.unsent(nonce: purge.nonce, reason: "OOM"))
     #expect(try stage.client.receive()["fleet"] == .string("pending"))
-    #expect(fleet.sent.count == 1)
+    #expect(fleet.sent.count == 1 && stage.purges.refusal == "OOM")
     stage.pass(.seconds(1))
     #expect(fleet.sent.map(\.nonce) == [purge.nonce, purge.nonce])
     fleet.tell(.state(FleetState(.down)))
@@ -182,7 +182,7 @@ struct SharedPurgeTests {
     #expect(fleet.sent.count == 3)
     fleet.tell(.sent(nonce: purge.nonce))
     stage.settle()
-    #expect(stage.purges.pending == 0)
+    #expect(stage.purges.pending == 0 && stage.purges.refusal == nil)
   }
 
   @Test func `what was not heard from a log that was lost is sent again`() throws {

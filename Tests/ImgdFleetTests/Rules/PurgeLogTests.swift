@@ -109,7 +109,35 @@ struct PurgeLogTests {
     try stage.waitForState(.ok)
   }
 
+  @Test func `entries of somebody else, one after the other, are one loss`() throws {
+    let stage = try host(heard: 0) { log in
+      log.add(1)
+      for _ in 0..<20 { log.add(["hello", "world"]) }
+      log.add(22)
+    }
+    #expect(try stage.join().loss == nil)
+    #expect(try numbers(stage) == [1])
+    #expect(try stage.join().loss?.contains("purge 21 cannot be read") == true)
+    #expect(try numbers(stage) == [22])
+    #expect(throws: TestFailure.self) { try stage.join() }
+  }
+
   // MARK: Another log
+
+  /// A copy from before the server was emptied has pictures again that were purged since.
+  @Test func `data of an earlier life begin another one`() throws {
+    let (early, late) = (DataLife.begun(at: 1_000_000), DataLife.begun(at: 2_000_000))
+    let position = FleetPosition(generation: late, number: 0, nonce: 0)
+    let stage = try DeskStage(join: position) { server in
+      server.generation = early
+      server.change { fill(&$0, 3) }
+    }
+    try stage.waitForState(.ok)
+    let join = try stage.join()
+    #expect(join.loss == "the server was emptied, or is another one" && join.isFromBeginning)
+    #expect(DataLife.isEarlier(late, than: join.generation))
+    #expect(stage.server.commands("startAnew").count == 1)
+  }
 
   /// By who joins, and by who has joined before: looks at the log come a second apart.
   @Test(arguments: [true, false])

@@ -48,7 +48,9 @@ struct FleetCheck {
     case "refused":
       return .problem(
         "fleet", text ?? "\(server) must not be used as it is",
-        remedy: "correct it there: imgd looks again by itself; fleet.md has the settings")
+        remedy: text?.contains("Fleet.") == true
+          ? "correct it: a file is read again by itself, another value of a key needs a restart"
+          : "correct it there: imgd looks again by itself; fleet.md has the settings")
     default:
       return .problem(
         "fleet", text ?? "\(server) does not answer",
@@ -69,7 +71,10 @@ struct FleetCheck {
   private func purges(_ purges: Reply?) -> [Finding] {
     var findings: [Finding] = []
     if let pending = purges?.number("pending"), pending > 0 {
-      findings.append(.note("fleet", "purges of this host that wait until the server takes them: \(pending)"))
+      findings.append(
+        .note(
+          "fleet", "purges of this host that wait until the server takes them: \(pending)",
+          remedy: purges?.text("reason").map { "see to the server: \($0)" }))
     }
     if let gaps = purges?.number("gaps"), gaps > 0 {
       findings.append(
@@ -106,7 +111,7 @@ struct FleetCheck {
     guard let problem = hosts.problem, ["ok", "read-only"].contains(fleet?.text("state")) else { return nil }
     return .note(
       "fleet", "the hosts of the fleet cannot be compared: \(problem)",
-      remedy: "everything else works; fleet.md has the rights that the list of hosts needs")
+      remedy: "see to the server or its user; the list is for people alone, and fleet.md has the rights that it needs")
   }
 
   private func judge(_ host: FleetHost) -> [Finding] {

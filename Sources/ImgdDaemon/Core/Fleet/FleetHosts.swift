@@ -99,7 +99,8 @@ extension Configuration {
   /// The settings by which hosts may refuse each other's pictures, as `config` shows them.
   var limitsOfSharedPictures: [HostNote.Setting] {
     let names = [
-      "Fleet.MaxObject", "Downloads.AcceptTypes", "Downloads.MaxBytes", "Network.Private", "Decode.MaxPixels",
+      "Fleet.Pictures", "Fleet.MaxObject", "Downloads.AcceptTypes", "Downloads.MaxBytes", "Network.Private",
+      "Decode.MaxPixels",
       "Decode.MaxFrames", "Decode.MaxDimension",
     ]
     return Self.keys.filter { names.contains($0.fullName) }.map { HostNote.Setting($0.fullName, $0.text(self)) }

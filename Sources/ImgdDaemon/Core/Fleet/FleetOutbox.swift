@@ -78,6 +78,8 @@ final class FleetOutbox {
   /// Whether there were others before these.
   private var hasForgotten = false
   private(set) var sent = 0
+  /// Why the last one was refused, if none has been taken since.
+  private(set) var refusal: String?
 
   init(_ fleet: any Fleet, history: PurgeHistory, disk: DiskTier, loop: EventLoop, timeout: Duration) {
     self.fleet = fleet
@@ -197,9 +199,11 @@ final class FleetOutbox {
     keep(item)
   }
 
-  func wasRefused(_ nonce: UInt64) {
+  func wasRefused(_ nonce: UInt64, _ reason: String) {
     guard underWay.contains(nonce) else { return }
     putBack(nonce)
+    if refusal == nil { Log.warning(.fleet, "purges of this host wait: \(reason)") }
+    refusal = reason
     guard isUp, retry == nil else { return }
     retry = loop.schedule(after: Self.pause) { [unowned self] in
       retry = nil
@@ -210,6 +214,7 @@ final class FleetOutbox {
   /// Notes that a purge is in the log.
   func wasSent(_ nonce: UInt64) {
     underWay.remove(nonce)
+    refusal = nil
     guard let item = items[nonce], !item.isSent else { return pump() }
     item.isSent = true
     waitingForLog += 1

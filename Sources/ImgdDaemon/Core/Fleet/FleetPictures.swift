@@ -86,7 +86,8 @@ final class FleetPictures {
     if image.isFromPublicAddress { return true }
     return switch settings.network.privateAddresses {
     case .allow: true
-    case .direct: !key.isAfterPublic
+    // A redirect from there could lead anywhere.
+    case .direct: !key.isAfterPublic && image.redirect == nil
     case .deny: false
     }
   }

@@ -51,6 +51,9 @@ final class FleetPurges {
 
   var pending: Int { outbox?.count ?? 0 }
 
+  /// Why the server has not taken them; nil where that is not known, or there are none.
+  var refusal: String? { outbox?.refusal }
+
   var lag: Int { applied.count }
 
   /// The last purge of the log up to which all are in force here; nil where that is not known.
@@ -106,7 +109,7 @@ final class FleetPurges {
     case .joined(let join): joined(join)
     case .purges(let purges): for purge in purges { hear(purge) }
     case .sent(let nonce): outbox?.wasSent(nonce)
-    case .unsent(let nonce, _): outbox?.wasRefused(nonce)
+    case .unsent(let nonce, let reason): outbox?.wasRefused(nonce, reason)
     case .pictures, .clock, .memory, .looked, .stored, .defect, .unlisted, .hosts: break
     }
   }
@@ -114,10 +117,13 @@ final class FleetPurges {
   private func joined(_ join: FleetJoin) {
     let isSame = generation == nil || generation == join.generation
     let loss = join.loss ?? (isSame ? nil : "the fleet's server has other data")
-    if loss != nil || generation == nil { through = 0 }
+    // What was missed before the place that was noted has been made up for.
+    let isKnown = isSame && generation != nil && join.last <= through
+    if !isSame || generation == nil { through = 0 }
     isFirstLog = generation == nil && loss == nil
     generation = join.generation
     history.begin(join)
+    guard !isKnown else { return }
     if !isSame {
       outbox?.doubtLog()
     } else if loss != nil {

@@ -338,6 +338,7 @@ extension JSONWriter {
         "sent": purges.counts.sent, "heard": purges.counts.heard, "pending": purges.pending, "waiting": purges.lag,
         "gaps": purges.counts.gaps,
       ])
+      if let refusal = purges.refusal { line.field("reason", refusal) }
     }
     guard !tier.pictureServers.isEmpty else { return }
     array("pictures") { list in

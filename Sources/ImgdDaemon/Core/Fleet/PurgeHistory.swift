@@ -11,6 +11,8 @@ final class PurgeHistory {
   /// As many as the log keeps.
   static let most = 10_000
   static let mostBytes = 16 << 20
+  /// A host that does not get to the end of the log within three seconds leaves the server.
+  private static let greatestLag = Duration.seconds(5)
 
   /// A purge of the log, or one of this host that is not there yet, with its number among those.
   private struct Entry {
@@ -109,7 +111,7 @@ final class PurgeHistory {
   /// What becomes of a picture that was fetched when `mark` was the last purge, and stored `age` ago.
   func verdict(on key: CacheKey, tags: [String], mark: FleetPosition, age: Duration) -> PurgeVerdict {
     let storedAt = loop.now.before(age)
-    let isOfLog = isOfLog(mark)
+    let isOfLog = isOfLog(mark, age: age)
     let own = ownTable.verdict(on: key, tags: tags, after: ownFloor, storedAt: storedAt)
     // For a picture with another history, every purge that is known may be a later one.
     let heard = table.verdict(on: key, tags: tags, after: isOfLog ? mark.number : 0, storedAt: storedAt)
@@ -120,9 +122,11 @@ final class PurgeHistory {
     }
   }
 
-  /// Whether all purges after a mark are known.
-  private func isOfLog(_ mark: FleetPosition) -> Bool {
-    guard position != nil, mark.generation == generation, mark.number >= floor else { return false }
+  /// Whether all purges after a mark are known. One that lies beyond what was heard is right for a moment; after that it is
+  /// of another log than the one that is read here.
+  private func isOfLog(_ mark: FleetPosition, age: Duration) -> Bool {
+    guard let position, mark.generation == generation, mark.number >= floor else { return false }
+    guard mark.number <= position.number || age < Self.greatestLag else { return false }
     let place = mark.number - floor
     guard place > 0, place <= entries.count, let entry = entries[Int(place) - 1] else { return true }
     return entry.nonce == mark.nonce
