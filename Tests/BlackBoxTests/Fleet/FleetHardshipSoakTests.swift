@@ -134,46 +134,22 @@ import Testing
     }
   }
 
-  /// Twenty milliseconds each way, and one packet of a hundred is lost.
+  /// Purges that are made while the lines are cut are in force everywhere when they have been mended.
   @Test(
-    .enabled(
-      if: PrivateNetwork.obstacle == nil, Comment(rawValue: PrivateNetwork.obstacle ?? "")))
-  func `hears all purges over lines that are slow and lose packets`() throws {
-    let home = try PrivateNetwork()
-    let stage = try FleetStage(
-      hosts: 2, server: ["--bind", "0.0.0.0", "--port", "6379", "--protected-mode", "no"], in: home,
-      settings: [FleetStage.impatience])
-    var lines: [PoorLine] = []
-    for number in 1...2 {
-      let network = try PrivateNetwork()
-      let line = try PoorLine(
-        number: number, from: home, to: network, delay: .milliseconds(20), lossPercent: 1,
-        seed: UInt64(number))
-      try stage.origin.listen(in: network)
-      try stage.add(to: "\(line.near):6379", wrapper: network.wrapper)
-      lines.append(line)
+    .enabled(if: PrivateNetwork.obstacle == nil, Comment(rawValue: PrivateNetwork.obstacle ?? "")),
+    arguments: [FleetGrounds.Kind.one, .secure, .several])
+  func `hears all purges over lines that are slow, lose packets and are cut`(on kind: FleetGrounds.Kind) throws {
+    let fleet = try DistantFleet(on: kind)
+    for _ in 0..<40 { try fleet.purgeNext() }
+    try fleet.expectNewest()
+    try fleet.cut()
+    for _ in 0..<10 {
+      let (host, sending) = try fleet.purgeNext()
+      #expect(sending == (fleet.far.contains { $0 === host } ? "pending" : "sent"))
     }
-    try stage.awaitAll()
-    for number in 0..<40 {
-      let path = "/\(number % 5)"
-      if number < 5 { stage.pictures.add(path, bytes: 30_000) }
-      let url = stage.origin.url(path)
-      for answer in try stage.fetchAll(url, VersionedPictures.inside) {
-        _ = try stage.pictures.version(of: path, in: answer)
-      }
-      stage.pictures.publish(path)
-      try stage.hosts[number % 4].purge(#""url":"\#(url)""#)
-    }
-    try stage.awaitAll()
-    try stage.catchUp()
-    for number in 0..<5 {
-      let path = "/\(number)"
-      for answer in try stage.fetchAll(stage.origin.url(path), VersionedPictures.inside) {
-        #expect(
-          try stage.pictures.version(of: path, in: answer) == stage.pictures.version(of: path))
-      }
-    }
-    for host in stage.hosts { #expect(try host.purges("gaps") == 0) }
-    withExtendedLifetime(lines) {}
+    fleet.mend()
+    try fleet.expectNewest()
+    for _ in 0..<10 { try fleet.purgeNext() }
+    try fleet.expectNewest()
   }
 }

@@ -94,7 +94,7 @@ import Testing
   @Test func `waits for a server that stands still, over the end of its host`() throws {
     let stage = try FleetStage(hosts: 3, settings: [FleetStage.impatience])
     let url = stage.pictures.add("/a")
-    _ = try stage.fetchAll(url)
+    try stage.expectNewest("/a")
     stage.pictures.publish("/a")
     stage.redis.freeze()
     let host = stage.hosts[0]
@@ -110,10 +110,28 @@ import Testing
       })
     try stage.awaitAll()
     try stage.catchUp()
-    for answer in try stage.fetchAll(url, VersionedPictures.inside) {
-      #expect(try stage.pictures.version(of: "/a", in: answer) == 2)
-    }
+    try stage.expectNewest("/a")
     #expect(try host.purges("pending") == 0)
+  }
+
+  /// A server that stands still carries out what it was sent when it goes on, whatever became of the host.
+  @Test func `is sent by the host that was killed, where the server has not taken it`() throws {
+    let stage = try FleetStage(hosts: 3, settings: [FleetStage.impatience])
+    let url = stage.pictures.add("/a")
+    try stage.expectNewest("/a")
+    stage.pictures.publish("/a")
+    let host = stage.hosts[0]
+    try stage.redis.holdWrites()
+    #expect(try host.purge(#""url":"\#(url)""#) == "pending")
+    #expect(try stage.redis.held("eval") == 1)
+    host.kill()
+    #expect(try becomes { try stage.redis.held("eval") == 0 })
+    try stage.redis.resumeWrites()
+    #expect(try stage.redis.command("XLEN", "imgd:purges") == .number(0))
+    try host.start()
+    try stage.awaitAll()
+    try stage.catchUp()
+    try stage.expectNewest("/a")
   }
 
   /// Nobody else knows what the picture of the server is.

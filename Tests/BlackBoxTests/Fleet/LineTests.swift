@@ -13,7 +13,7 @@ import Testing
       ["--bind", "0.0.0.0", "--port", "6379", "--protected-mode", "no"], in: home)
     let line = try PoorLine(
       number: 1, from: home, to: away, delay: .milliseconds(50), lossPercent: 0, seed: 1)
-    let words = away.wrapper + ["/usr/bin/redis-cli", "-h", line.near, "PING"]
+    let words = away.wrapper + ["/usr/bin/redis-cli", "-h", PoorLine.near, "PING"]
     let begun = ContinuousClock.now
     #expect(try ChildProcess.run(words[0], Array(words.dropFirst())) == (0, "PONG\n"))
     // To connect and to ask are two ways there and back.

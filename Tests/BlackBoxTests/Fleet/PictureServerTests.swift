@@ -12,21 +12,21 @@ import Testing
       servers = try (0..<3).map { _ in try RedisServer(["--maxmemory-policy", "allkeys-lfu"]) }
       let names = servers.map { "unix:\($0.socket)" }
       fleet = try FleetStage(hosts: 3, settings: ["Fleet.Pictures=\(names.joined(separator: " "))"])
-      for host in fleet.hosts {
-        guard try becomes({ try Self.states(host).allSatisfy { $0 == "ok" } }) else {
-          throw TestFailure("its servers are of no use: \(try host.fleet().text)")
-        }
-      }
-    }
-
-    static func states(_ host: FleetHost) throws -> [String] {
-      try host.fleet()["pictures"]?.array?.compactMap { $0["state"]?.string } ?? []
+      try fleet.awaitPictureServers()
     }
 
     /// How many pictures a server has.
-    func count(_ server: RedisServer) throws -> Int {
-      try server.command("KEYS", "imgd:p:*").list?.count ?? 0
+    func count(_ server: RedisServer) throws -> Int { try keys(of: server).count }
+
+    /// The names of all pictures.
+    var keys: Set<String> { get throws { try Set(servers.flatMap(keys(of:))) } }
+
+    private func keys(of server: RedisServer) throws -> [String] {
+      try server.command("KEYS", "imgd:p:*").list?.compactMap(\.text) ?? []
     }
+
+    /// How many hosts wait for a picture to be deleted.
+    var deletions: Int { get throws { try servers.reduce(0) { try $0 + $1.held("unlink") } } }
   }
 
   @Test func `share the pictures, and a purge on one host is in force on all`() throws {
@@ -55,12 +55,37 @@ import Testing
     }
   }
 
+  /// A purge is written to the log, and then has its picture deleted, which is on another server. The host is killed in
+  /// between.
+  @Test func `do not bring back a picture that was to be deleted when its host was killed`() throws {
+    let stage = try Stage()
+    let fleet = stage.fleet
+    let url = fleet.pictures.add("/a")
+    _ = try fleet.hosts[0].fetch(url, VersionedPictures.form)
+    try fleet.awaitStored(2, by: fleet.hosts[0])
+    try fleet.expectNewest("/a")
+    let keys = try stage.keys
+    #expect(keys.count == 2)
+    fleet.pictures.publish("/a")
+    for server in stage.servers { try server.holdWrites() }
+    #expect(try fleet.hosts[0].purge(#""url":"\#(url)""#) == "sent")
+    #expect(try becomes { try stage.deletions == 1 })
+    fleet.hosts[0].kill()
+    #expect(try becomes { try stage.deletions == 0 })
+    for server in stage.servers { try server.resumeWrites() }
+    #expect(try stage.keys == keys)
+    try fleet.hosts[0].start()
+    try fleet.awaitPictureServers()
+    try fleet.catchUp()
+    try fleet.expectNewest("/a")
+  }
+
   @Test func `one of which is killed cost the others nothing, and the state tells which it is`() throws {
     let stage = try Stage()
     let fleet = stage.fleet
     stage.servers[1].kill()
     for host in fleet.hosts {
-      #expect(try becomes { try Stage.states(host) == ["ok", "down", "ok"] })
+      #expect(try becomes { try host.pictureStates == ["ok", "down", "ok"] })
       #expect(try host.state == "ok")
     }
     let urls = (0..<30).map { fleet.pictures.add("/\($0)") }

@@ -5,22 +5,21 @@ import ImgdSystem
 ///
 /// The test's own process carries the packets: a kernel need not have what `tc` would ask of it.
 package final class PoorLine: Sendable {
-  /// The addresses of the two ends.
-  package let near: String
-  package let far: String
+  /// The address of the first network on all of its lines.
+  package static let near = "10.0.0.1"
+
   /// Closed at the end, which its other side is told.
   private let end: CInt
+  private let isCut = Shared(false)
 
   /// `number` tells apart the lines of one network. The same seed loses the same packets of a conversation.
   package init(
     number: Int, from one: PrivateNetwork, to other: PrivateNetwork, delay: Duration,
     lossPercent: Int, seed: UInt64
   ) throws {
-    near = "10.0.\(number).1"
-    far = "10.0.\(number).2"
-    let name = "line\(number)"
+    let (name, far) = ("line\(number)", "10.0.\(number).2")
     let devices = [
-      try one.tunnel(name, from: near, to: far), try other.tunnel(name, from: far, to: near),
+      try one.tunnel(name, from: Self.near, to: far), try other.tunnel(name, from: far, to: Self.near),
     ]
     var ends: [CInt] = [0, 0]
     let kind = CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
@@ -30,7 +29,7 @@ package final class PoorLine: Sendable {
     end = ends[1]
     let carrier = Carrier(
       devices: devices, end: ends[0], delay: delay, lossPercent: lossPercent,
-      noise: Noise(seed: seed))
+      noise: Noise(seed: seed), isCut: isCut)
     _ = try Thread(name: "line") {
       var carrier = carrier
       carrier.carry()
@@ -38,6 +37,12 @@ package final class PoorLine: Sendable {
   }
 
   deinit { close(end) }
+
+  /// Loses every packet, of which neither end is told.
+  package func cut() { isCut.with { $0 = true } }
+
+  /// Carries packets again.
+  package func mend() { isCut.with { $0 = false } }
 }
 
 private struct Carrier: Sendable {
@@ -52,14 +57,18 @@ private struct Carrier: Sendable {
   let delay: Duration
   let lossPercent: Int
   var noise: Noise
+  let isCut: Shared<Bool>
   private var waiting: [Packet] = []
 
-  init(devices: [CInt], end: CInt, delay: Duration, lossPercent: Int, noise: Noise) {
+  init(
+    devices: [CInt], end: CInt, delay: Duration, lossPercent: Int, noise: Noise, isCut: Shared<Bool>
+  ) {
     self.devices = devices
     self.end = end
     self.delay = delay
     self.lossPercent = lossPercent
     self.noise = noise
+    self.isCut = isCut
   }
 
   /// Carries packets until the other side of `end` is closed.
@@ -69,7 +78,8 @@ private struct Carrier: Sendable {
     repeat {
       for (from, to) in [(0, 1), (1, 0)] {
         while case let count = read(devices[from], &room, room.count), count > 0 {
-          guard Int.random(in: 0..<100, using: &noise) >= lossPercent else { continue }
+          let isLost = Int.random(in: 0..<100, using: &noise) < lossPercent
+          guard !isLost, !isCut.with({ $0 }) else { continue }
           waiting.append(
             Packet(due: .current + delay, device: devices[to], bytes: Array(room[..<count])))
         }

@@ -95,6 +95,18 @@ package final class RedisServer: Sendable {
     if let pid { Glibc.kill(pid, SIGCONT) }
   }
 
+  /// Carries out no command that writes until `resumeWrites`, and those of a client that is gone by then never.
+  package func holdWrites() throws { try command("CLIENT", "PAUSE", "600000", "WRITE") }
+
+  /// Goes on after `holdWrites`.
+  package func resumeWrites() throws { try command("CLIENT", "UNPAUSE") }
+
+  /// How many clients wait for a command of this name.
+  package func held(_ name: String) throws -> Int {
+    let clients = try command("CLIENT", "LIST").text?.split(separator: "\n") ?? []
+    return clients.count { $0.contains(" flags=b") && $0.contains(" cmd=\(name) ") }
+  }
+
   // MARK: Commands
 
   /// Carries out one command on a connection of its own.

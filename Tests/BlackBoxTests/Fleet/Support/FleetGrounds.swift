@@ -1,10 +1,12 @@
 import ImgdTestSupport
 
-/// The servers on which a fleet stands in a trial.
+/// The servers on which a fleet stands.
 final class FleetGrounds {
-  enum Kind: CaseIterable {
-    /// One server at its socket.
+  enum Kind {
+    /// One server.
     case one
+    /// One with TLS.
+    case secure
     /// One with TLS for the purges, and three for the pictures.
     case several
     /// A master with a replica that Sentinels watch: it stands still or dies now and then, and is replaced meanwhile.
@@ -13,32 +15,39 @@ final class FleetGrounds {
 
   let server: RedisServer
   private(set) var pictures: [RedisServer] = []
-  /// Nil for the server's socket.
-  private(set) var address: String?
+  let address: String
   private(set) var settings: [String] = []
   private var replica: RedisServer?
   private var sentinels: RedisSentinels?
   private var certificates: TemporaryDirectory?
 
-  init(_ kind: Kind) throws {
+  /// Servers at their sockets, or in a network from which lines lead to hosts. Sentinels are on this machine.
+  init(_ kind: Kind, in network: PrivateNetwork? = nil) throws {
+    let host = network == nil ? "127.0.0.1" : PoorLine.near
+    let open = network == nil ? [] : ["--bind", "0.0.0.0", "--protected-mode", "no"]
+    func place(of server: RedisServer) -> String { server.port.map { "\(host):\($0)" } ?? "unix:\(server.socket)" }
+    func start(_ options: [String]) throws -> RedisServer {
+      try RedisServer(options + open, onPort: network != nil, in: network)
+    }
     switch kind {
-    case .one: server = try RedisServer()
-    case .several:
+    case .one:
+      server = try start(RedisServer.rules)
+      address = place(of: server)
+    case .secure, .several:
       let (directory, port) = (TemporaryDirectory(), try RedisServer.freePort())
       let authority = try TestCertificates(in: directory.path)
-      try authority.sign("server", for: "IP:127.0.0.1")
+      try authority.sign("server", for: "IP:\(host)")
       let files = ["cert-file", "server.pem", "key-file", "server.key", "ca-cert-file", "authority.pem"]
       let options = stride(from: 0, to: files.count, by: 2).flatMap { place in
         ["--tls-\(files[place])", "\(directory.path)/\(files[place + 1])"]
       }
-      server = try RedisServer(RedisServer.rules + options + ["--tls-port", "\(port)", "--tls-auth-clients", "no"])
-      pictures = try (0..<3).map { _ in try RedisServer(["--maxmemory-policy", "allkeys-lfu"]) }
-      address = "rediss://127.0.0.1:\(port)"
-      settings = [
-        "Fleet.CAFile=\(authority.authority)",
-        "Fleet.Pictures=" + pictures.map { "unix:\($0.socket)" }.joined(separator: " "),
-      ]
+      server = try start(RedisServer.rules + options + ["--tls-port", "\(port)", "--tls-auth-clients", "no"])
+      address = "rediss://\(host):\(port)"
+      settings = ["Fleet.CAFile=\(authority.authority)"]
       certificates = directory
+      guard kind == .several else { break }
+      pictures = try (0..<3).map { _ in try start(["--maxmemory-policy", "allkeys-lfu"]) }
+      settings.append("Fleet.Pictures=" + pictures.map(place).joined(separator: " "))
     case .failing:
       server = try RedisServer(RedisServer.rules + ["--repl-diskless-sync-delay", "0"], onPort: true)
       let copy = try RedisServer(

@@ -91,6 +91,11 @@ final class FleetHost {
 
   var state: String { get throws { try fleet()["state"]?.string ?? "nothing" } }
 
+  /// Those of its servers for pictures.
+  var pictureStates: [String] {
+    get throws { try fleet()["pictures"]?.array?.compactMap { $0["state"]?.string } ?? [] }
+  }
+
   /// A counter of `stats.fleet`.
   func count(_ name: String) throws -> Int { try Self.number(name, in: fleet()) }
 

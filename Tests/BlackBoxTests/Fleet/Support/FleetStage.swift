@@ -1,6 +1,7 @@
 import Glibc
 import ImgdTestSupport
 import ImgdWire
+import Testing
 
 /// A fleet: daemons with caches of their own, a redis-server, and an origin whose pictures carry their
 /// version.
@@ -59,6 +60,14 @@ final class FleetStage {
     }
   }
 
+  /// Waits until each host can use its servers for pictures, too.
+  func awaitPictureServers() throws {
+    try awaitAll()
+    for host in hosts where try !becomes({ try host.pictureStates.allSatisfy { $0 == "ok" } }) {
+      throw TestFailure("its servers for pictures are of no use: \(try host.fleet().text)\n\(host.daemon.log)")
+    }
+  }
+
   /// Waits until each host has applied all purges that were made before.
   ///
   /// They are applied in their order: a last one, of a picture that each host has, is the last everywhere.
@@ -92,6 +101,25 @@ final class FleetStage {
 
   func fetchAll(_ url: String, _ fields: String = "") throws -> [JSONValue] {
     try askAll(FleetHost.request(url, fields))
+  }
+
+  /// Has all hosts show a picture and a form of it, of the newest version.
+  func expectNewest(_ path: String, formFirst: Bool = true) throws {
+    try expect(path, since: hosts.map { _ in pictures.version(of: path) }, formFirst: formFirst)
+  }
+
+  /// The same with the oldest version that each host may show.
+  func expect(_ path: String, since versions: [Int], formFirst: Bool) throws {
+    for isForm in [formFirst, !formFirst] {
+      let answers = try fetchAll(origin.url(path), isForm ? VersionedPictures.form : VersionedPictures.inside)
+      for (host, answer) in answers.enumerated() {
+        let version =
+          try isForm ? pictures.version(ofFormOf: path, in: answer) : pictures.version(of: path, in: answer)
+        #expect(
+          version >= versions[host],
+          "host \(host) shows \(isForm ? "a form of " : "")version \(version) of \(path) from \(answer.outcome)")
+      }
+    }
   }
 
   /// Waits until the server has the picture of a URL.
