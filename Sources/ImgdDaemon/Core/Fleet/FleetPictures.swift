@@ -86,8 +86,7 @@ final class FleetPictures {
     if image.isFromPublicAddress { return true }
     return switch settings.network.privateAddresses {
     case .allow: true
-    // A redirect from there could lead anywhere.
-    case .direct: !key.isAfterPublic && image.redirect == nil
+    case .direct: !key.isAfterPublic
     case .deny: false
     }
   }
