@@ -71,7 +71,8 @@ import Testing
     try machine.write(
       "[Service]\nLoadCredential=fleet:/etc/imgd/fleet.password\n",
       to: "/etc/systemd/system/imgd.service.d/fleet.conf")
-    try machine.perform("chmod 600 /etc/imgd/fleet.password; systemctl daemon-reload")
+    try machine.perform(
+      "chown root: /etc/imgd/fleet.password; chmod 600 /etc/imgd/fleet.password; systemctl daemon-reload")
     try configure("s|^PasswordFile=.*|PasswordFile=/run/credentials/imgd.service/fleet|")
     try waitUntilUsable()
   }
