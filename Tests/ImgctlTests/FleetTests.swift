@@ -102,6 +102,21 @@ struct FleetTests {
     #expect((findings[0].remedy == nil) == (findings[0].grade == .ok))
   }
 
+  @Test(arguments: [
+    ("its maxmemory-policy is noeviction", "correct it there: "),
+    ("the certificate of h: unable to get local issuer certificate: set Fleet.CAFile=", "correct it: "),
+  ])
+  func `what is wrong is put right where it is wrong`(reason: String, beginning: String) throws {
+    let findings = try Self.findings(stats: statistics(state: "refused", reason: reason), server: "h:1")
+    #expect(findings[0].remedy?.hasPrefix(beginning) == true)
+  }
+
+  @Test func `why purges wait is told`() throws {
+    let stats = statistics(state: "ok").replacing(#""gaps":1"#, with: #""reason":"OOM","gaps":1"#)
+    let findings = try Self.findings(stats: stats, server: "cache:6379")
+    #expect(findings[1].remedy == "see to the server: OOM")
+  }
+
   @Test func `a machine alone has nothing to be judged`() throws {
     #expect(try Self.findings(stats: someStatistics, server: "") == [])
   }

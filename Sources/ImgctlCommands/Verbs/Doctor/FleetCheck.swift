@@ -48,7 +48,7 @@ struct FleetCheck {
     case "refused":
       return .problem(
         "fleet", text ?? "\(server) must not be used as it is",
-        remedy: text?.contains("Fleet.") == true
+        remedy: text?.split(separator: " ").contains { $0.hasPrefix("Fleet.") } == true
           ? "correct it: a file is read again by itself, another value of a key needs a restart"
           : "correct it there: imgd looks again by itself; fleet.md has the settings")
     default:
