@@ -68,12 +68,11 @@ package struct ServiceUser: Sendable, Equatable {
   /// The files that exist but are closed to the user, each with the remedy. Only for the end of a process: it is the
   /// user's from here on.
   package func complaints(about files: [ServiceFile]) -> [String] {
-    let group = Self.name(ofGroup: gid)
     guard become() else { return [] }
-    return files.compactMap { complaint(about: $0, group: group) }
+    return files.compactMap(complaint)
   }
 
-  private func complaint(about file: ServiceFile, group: String) -> String? {
+  private func complaint(about file: ServiceFile) -> String? {
     let status = try? FileStatus.of(path: file.path)
     let isDirectory = status?.kind == .directory
     if file.isSocket { return status.flatMap { complaint(about: file.path, of: $0.group) } }
@@ -82,7 +81,8 @@ package struct ServiceUser: Sendable, Equatable {
     if let closed = Self.directories(above: file.path).first(where: { !Self.isOpen($0, X_OK) }) {
       return sentence + "its directory is closed, chmod o+x \(closed)"
     }
-    if file.isSecret { return sentence + "chgrp \(group) \(file.path), and chmod 640 \(file.path)" }
+    // In its group are those who may use its socket.
+    if file.isSecret { return sentence + "chown \(name) \(file.path), and chmod 400 \(file.path)" }
     return sentence + "chmod \(isDirectory ? "o+rx" : "o+r") \(file.path)"
   }
 

@@ -59,13 +59,13 @@ private enum OtherEtc {
         umask 077; echo x >word; chmod 644 imgd.conf
         printf '[Fleet]\\nServer=unix:/s\\nPasswordFile=/etc/imgd/word\\n' >imgd.conf
         """, "/etc/imgd/word",
-        "chgrp imgd /etc/imgd/word, and chmod 640 /etc/imgd/word"
+        "chown imgd /etc/imgd/word, and chmod 400 /etc/imgd/word"
       ),
       (
         """
         umask 077; echo x >key; chmod 644 imgd.conf
-        printf '[Fleet]\\nServer=rediss://s:1\\nKeyFile=/etc/imgd/key\\n' >imgd.conf
-        """, "/etc/imgd/key", "chgrp imgd /etc/imgd/key, and chmod 640 /etc/imgd/key"
+        printf '[Fleet]\\nServer=rediss://s:1\\nKeyFile=/etc/imgd/key\\nCertificateFile=/etc/imgd/imgd.conf\\n' >imgd.conf
+        """, "/etc/imgd/key", "chown imgd /etc/imgd/key, and chmod 400 /etc/imgd/key"
       ),
     ] as [(String, String, String)])
   func `a file that is closed to the service is a mistake`(
@@ -107,7 +107,7 @@ private enum OtherEtc {
     #expect(
       closed.output
         == "imgd-http: error: /etc/imgd/http.key cannot be read by the user imgd-http, as whom the "
-        + "service runs: chgrp imgd-http /etc/imgd/http.key, and chmod 640 /etc/imgd/http.key\n")
+        + "service runs: chown imgd-http /etc/imgd/http.key, and chmod 400 /etc/imgd/http.key\n")
     let open = try OtherEtc.perform(
       keys + #"; chgrp imgd-http http.key; chmod 640 http.key; "$GATEWAY" --check-config"#)
     #expect(open == (0, "the configuration is good\n"))

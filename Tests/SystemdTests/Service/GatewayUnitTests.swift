@@ -80,7 +80,7 @@ import Testing
     try stage.configure("[HTTP-Gateway]\nKeyFile=/etc/imgd/http.key\n")
     let check = try machine.run("imgd-http --check-config")
     #expect(check.status == EX_CONFIG)
-    #expect(check.output.contains("chgrp imgd-http /etc/imgd/http.key, and chmod 640 "), "\(check)")
+    #expect(check.output.contains("chown imgd-http /etc/imgd/http.key, and chmod 400 "), "\(check)")
     #expect(try machine.run("systemctl restart imgd-http.service").status != 0)
     let ill = try machine.run("imgctl doctor")
     #expect(ill.status == 1)
