@@ -6,9 +6,6 @@ internal import ImgdSystem
 ///
 /// libssl writes to sockets that may have ended: the thread has to block `SIGPIPE`.
 @safe final class TLSSession {
-  /// Several records at once: else each costs two calls of the system.
-  private static let readAhead = 64 * 1024
-
   private let tls: OpaquePointer
   private let name: String
   private let settings: TLSSettings
@@ -25,8 +22,6 @@ internal import ImgdSystem
     guard unsafe tls_expect(tls, serverName) == 1, unsafe SSL_set_fd(tls, socket) == 1 else {
       throw FleetTrouble(.down, "out of memory")
     }
-    unsafe SSL_set_read_ahead(tls, 1)
-    unsafe SSL_set_default_read_buffer_len(tls, Self.readAhead)
   }
 
   deinit { unsafe SSL_free(tls) }
