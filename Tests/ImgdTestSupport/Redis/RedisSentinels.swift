@@ -41,9 +41,7 @@ package final class RedisSentinels: Sendable {
 
   /// The port of the master that the first of them names; nil where it does not answer.
   package var masterPort: Int? {
-    let question = ["SENTINEL", "get-master-addr-by-name", name].map { Array($0.utf8) }
-    let answer = try? RedisConversation(path: directories[0] + "/sentinel.socket").answer(to: question)
-    return answer?.list?.last?.text.flatMap { Int($0) }
+    Self.ask(directories[0], "get-master-addr-by-name", name)?.last.flatMap { Int($0) }
   }
 
   deinit {
@@ -55,11 +53,14 @@ package final class RedisSentinels: Sendable {
   }
 
   private static func isReady(_ directory: String, _ name: String) -> Bool {
-    let question = ["SENTINEL", "MASTER", name].map { Array($0.utf8) }
-    guard let link = try? RedisConversation(path: directory + "/sentinel.socket"),
-      let words = (try? link.answer(to: question))?.list?.map({ $0.text ?? "" })
-    else { return false }
+    guard let words = ask(directory, "MASTER", name) else { return false }
     func number(_ field: String) -> String? { words.firstIndex(of: field).map { words[$0 + 1] } }
     return number("num-other-sentinels") == "\(count - 1)" && number("num-slaves") == "1"
+  }
+
+  private static func ask(_ directory: String, _ question: String...) -> [String]? {
+    let words = (["SENTINEL"] + question).map { Array($0.utf8) }
+    let answer = try? RedisConversation(path: directory + "/sentinel.socket").answer(to: words)
+    return answer?.list?.map { $0.text ?? "" }
   }
 }

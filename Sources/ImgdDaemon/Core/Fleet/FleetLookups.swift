@@ -64,7 +64,6 @@ final class FleetLookups {
     judge: @escaping FleetLookup.Judge, then: @escaping (FleetFinding) -> Void
   ) -> Place {
     let lookup = byName[name] ?? begin(name.purpose, digest, replacing: stamp, for: name, judge: judge)
-    byName[name] = lookup
     return lookup.add(wish, then: then)
   }
 
@@ -76,6 +75,7 @@ final class FleetLookups {
     let serial = nextSerial()
     let lookup = FleetLookup(serial: serial, purpose, name, checked: purges.newest, at: loop.now, judge: judge)
     bySerial[serial] = lookup
+    if let name { byName[name] = lookup }
     limit(lookup, to: timeout)
     if let stamp {
       fleet.claim(serial: serial, digest, replacing: stamp)

@@ -119,7 +119,7 @@ final class FleetPurges {
     let loss = join.loss ?? (isSame ? nil : "the fleet's server has other data")
     // What was missed before the place that was noted has been made up for.
     let isKnown = isSame && generation != nil && join.last <= through
-    if !isSame || generation == nil { through = 0 }
+    if !isSame { through = 0 }
     isFirstLog = generation == nil && loss == nil
     generation = join.generation
     history.begin(join)
