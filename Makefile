@@ -5,7 +5,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help demo page test test-python test-service test-slow run build install uninstall deb image check check-slow \
-  check-image check-page check-packages check-source-package bench fuzz nightly install-deps clean
+  check-image check-page check-packages check-source-package bench fuzz soak nightly install-deps clean
 
 # Arguments for the program that a target runs: make run ARGS='--set Memory.Capacity=200M'
 ARGS ?=
@@ -15,6 +15,9 @@ SOCKET ?=
 PORT ?=
 # The cache directory of `make run` and `make page`: not that of an installed imgd.
 CACHE ?= $(CURDIR)/.build/cache
+# How long `make soak` goes on, and the number that decides about its order.
+SOAK_MINUTES ?= 5
+SEED ?= 1
 # `make install` installs below $(DESTDIR)$(PREFIX).
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -48,7 +51,8 @@ help:
 	@echo 'make check-source-package   whether dpkg-buildpackage makes what make deb makes'
 	@echo 'make bench           compare imgd with its peers [ARGS=--quick]'
 	@echo 'make fuzz            feed the parsers random input [FUZZ_SECONDS=60]'
-	@echo 'make nightly         what is run once a week: check-slow, fuzz, check-image, check-source-package'
+	@echo 'make soak            a daemon under load, and one fault after another, as root [SOAK_MINUTES=5] [SEED=1] [ARGS=...]'
+	@echo 'make nightly         what is run once a week: check-slow, fuzz, soak, check-image, check-source-package'
 	@echo 'make install-deps    install the Debian packages that all of this needs'
 	@echo 'make clean           remove what was built'
 
@@ -143,6 +147,11 @@ bench:
 fuzz:
 	@$(call prepare)
 	@.ci/fuzz '$(FUZZ_SECONDS)'
+
+soak:
+	@$(call prepare,soak)
+	@$(call release,imgd imgd-decoder imgd-http soak)
+	@.ci/soak '$(SOAK_MINUTES)' '$(SEED)' $(ARGS)
 
 nightly:
 	@.ci/nightly

@@ -174,6 +174,13 @@ let package = Package(
       dependencies: ["CLinux", "CTestLinux", "ImgdDecode", "ImgdPicture", "ImgdSystem"],
       path: "Tests/LyingDecoder",
       swiftSettings: testing),
+    // A daemon under load and faults, for minutes or for hours.
+    .executableTarget(
+      name: "soak",
+      dependencies: ["ImgdSystem", "ImgdWire", "ImgdTestSupport"],
+      path: "Tests/Soak",
+      exclude: ["Grounds/interposer.c"],
+      swiftSettings: testing),
     // Many entries on disk without a download, for tests and benchmarks.
     .executableTarget(
       name: "multiply-index",

@@ -4,6 +4,8 @@ import Glibc
 final class OriginConnections: Sendable {
   struct State {
     var plans: [String: [OriginAnswer]] = [:]
+    /// Answers what there is no plan for.
+    var planning: @Sendable (OriginRequest) -> OriginAnswer = { _ in .status(404) }
     var requests: [OriginRequest] = []
     var counts: [String: Int] = [:]
     var accepted = 0
@@ -13,6 +15,9 @@ final class OriginConnections: Sendable {
 
   let state = Shared(State())
   private let listeners = Shared<[CInt]>([])
+  private let keepsRequests: Bool
+
+  init(keepsRequests: Bool) { self.keepsRequests = keepsRequests }
 
   func accept(from listener: CInt) {
     listeners.with { $0.append(listener) }
@@ -54,15 +59,16 @@ final class OriginConnections: Sendable {
   }
 
   private func answer(_ request: OriginRequest) -> OriginAnswer {
-    state.with { state in
-      state.requests.append(request)
-      state.counts[request.path, default: 0] += 1
-      guard let planned = state.plans[request.path], let first = planned.first else {
-        return .status(404)
+    let (planned, planning) = state.with { state in
+      if keepsRequests {
+        state.requests.append(request)
+        state.counts[request.path, default: 0] += 1
       }
+      let planned = state.plans[request.path] ?? []
       if planned.count > 1 { state.plans[request.path] = Array(planned.dropFirst()) }
-      return first
+      return (planned.first, state.planning)
     }
+    return planned ?? planning(request)
   }
 
   /// False when the connection is over.

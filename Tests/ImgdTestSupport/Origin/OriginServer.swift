@@ -12,12 +12,12 @@ package final class OriginServer: Sendable {
   private let connectionTable: OriginConnections
   private let isIPv6: Bool
 
-  /// Listens on 127.0.0.1, or on ::1.
-  package init(ipv6: Bool = false) throws {
+  /// Listens on 127.0.0.1, or on ::1. One that runs for hours does not keep its requests.
+  package init(ipv6: Bool = false, keepsRequests: Bool = true) throws {
     isIPv6 = ipv6
     let listener = try OriginSocket.listen(ipv6: ipv6)
     port = OriginSocket.port(of: listener)
-    connectionTable = OriginConnections()
+    connectionTable = OriginConnections(keepsRequests: keepsRequests)
     connectionTable.accept(from: listener)
   }
 
@@ -45,6 +45,11 @@ package final class OriginServer: Sendable {
   /// Sets the answers of a path: each is given once, the last one for ever.
   package func plan(_ path: String, _ answers: OriginAnswer...) {
     connectionTable.state.with { $0.plans[path] = answers }
+  }
+
+  /// Answers each request for which there is no plan.
+  package func answer(_ planning: @escaping @Sendable (OriginRequest) -> OriginAnswer) {
+    connectionTable.state.with { $0.planning = planning }
   }
 
   // MARK: Requests and connections

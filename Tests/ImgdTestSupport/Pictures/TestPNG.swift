@@ -57,7 +57,7 @@ extension TestPicture {
   }
 
   /// Stored blocks between a header and a checksum: compressed in form only.
-  static func zlib(_ bytes: [UInt8]) -> [UInt8] {
+  package static func zlib(_ bytes: [UInt8]) -> [UInt8] {
     var stream: [UInt8] = [0x78, 0x01]
     for start in stride(from: 0, to: bytes.count, by: 65_535) {
       let block = bytes[start..<min(start + 65_535, bytes.count)]

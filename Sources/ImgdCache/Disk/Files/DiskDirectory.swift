@@ -30,7 +30,8 @@ package final class DiskDirectory: Sendable {
   package let pictures: PictureDirectory
   private let base: Directory
   private let lock: ProcessLock
-  private let identities: [FileStatus.Identity]
+  /// Of the directory, and of its layout.
+  let identities: [FileStatus.Identity]
 
   private init(
     base: consuming Directory, pictures: PictureDirectory, lock: consuming ProcessLock,

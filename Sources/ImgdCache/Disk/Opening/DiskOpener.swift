@@ -10,6 +10,8 @@ final class DiskOpener: DiskPart {
   var onOpened: (OpenedDisk) -> Void = { _ in }
   var onFailure: () -> Void = {}
   var onGivenUp: () -> Void = {}
+  /// The directory that this process had last.
+  private var last: [FileStatus.Identity]?
 
   func open(_ directory: DiskDirectory) { begin { (writer) throws(DiskTrouble) in try writer.open(directory) } }
 
@@ -47,6 +49,9 @@ final class DiskOpener: DiskPart {
   }
 
   private func enter(_ opened: OpenedDisk) {
+    var opened = opened
+    opened.isAnother = last.map { $0 != opened.directory.identities } ?? false
+    last = opened.directory.identities
     if let reason = opened.loss { reports.onNews(.trouble("\(reason); it is set aside")) }
     files.enter(opened.directory)
     index.begin(cleared: opened.cleared)

@@ -17,6 +17,8 @@ struct OpenedDisk: Sendable {
   var fleet = FleetNotes()
   /// Why an earlier index was given up; nil if there was none, or if it was sound.
   var loss: String?
+  /// Whether this process had another directory before, so that this one has missed what happened there.
+  var isAnother = false
 
   /// Entries up to this number are gone, though their rows may still be there.
   var cleared: UInt32 { removals.filter(\.takesEverything).map(\.ceiling).max() ?? 0 }

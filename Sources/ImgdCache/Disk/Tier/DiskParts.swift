@@ -52,6 +52,7 @@ final class DiskParts: DiskPart {
     health.recover()
     recovery.noteOpening()
     removals.adopt(opened.removals)
+    if opened.isAnother { forgetWhatHasMissedSomething(opened) }
     removals.resume()
     loading.begin(in: opened.directory)
     // Purges that result from these notes come after those that the file has.
@@ -60,6 +61,16 @@ final class DiskParts: DiskPart {
     if let entries = opened.entries { loading.finish(with: entries) }
     check.begin(wasClean: opened.wasClean)
     stores.send()
+  }
+
+  /// Begins anew in a directory that comes back after this process has had another one: what was purged and replaced
+  /// meanwhile may still be there.
+  private func forgetWhatHasMissedSomething(_ opened: OpenedDisk) {
+    let hasChanged = purges.newest > 0 || reports.counts.insertions > 0
+    guard hasChanged, opened.entries?.isEmpty != true else { return }
+    reports.onNews(
+      .trouble("another directory has come in place of the cache directory; it may have missed purges, and is emptied"))
+    removals.remove(matching: PurgeFilter(), isSoft: false, onMatch: nil) { _ in }
   }
 
   private func forgetIndex() {

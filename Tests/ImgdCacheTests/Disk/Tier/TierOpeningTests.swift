@@ -239,6 +239,39 @@ struct TierOpeningTests {
     #expect(try stage.pictures().count == 1)
   }
 
+  /// It has missed what was purged and replaced in between.
+  @Test func `a directory that comes back in place of another one begins anew`() throws {
+    let stage = try filled()
+    try swapDirectory(of: stage)
+    stage.purge { $0.url = key(url(1)).url }
+    try swapDirectory(of: stage)
+    #expect(found(stage).isEmpty)
+    #expect(stage.tier.state == .ok && stage.tier.count == 0)
+    #expect(try stage.pictures().isEmpty)
+    #expect(stage.news.troubles.last?.contains("another directory") == true, "\(stage.news.troubles)")
+    try stage.restart()
+    #expect(found(stage).isEmpty)
+  }
+
+  @Test func `a directory that comes back is as it was when nothing has happened in between`() throws {
+    let stage = try filled()
+    try stage.restart()
+    try swapDirectory(of: stage)
+    #expect(found(stage).isEmpty)
+    try swapDirectory(of: stage)
+    #expect(found(stage) == all)
+  }
+
+  /// Puts what is beside the directory in its place, and has the tier notice.
+  private func swapDirectory(of stage: TierStage) throws {
+    let (path, other) = (stage.place.path, stage.place.root + "/other")
+    #expect(rename(path, other + ".new") == 0)
+    rename(other, path)
+    #expect(rename(other + ".new", other) == 0)
+    stage.tier.lookForDirectory()
+    stage.turn()
+  }
+
   @Test func `waiting fetches are answered when the directory is reopened`() throws {
     let stage = try filled()
     var answers = 0
