@@ -132,6 +132,17 @@ extension Fault {
           })
       }),
     Fault(
+      name: "SIGKILL, and damaged files", lasts: 0...0, isAlone: true, endsDaemon: true,
+      begin: { house in
+        try house.restart(ending: { house.daemon.kill() }, after: { try house.disk.damage(filesBelow: "cache/1") })
+      }),
+    Fault(
+      name: "SIGKILL, and a damaged index", lasts: 0...0, isAlone: true, endsDaemon: true,
+      begin: { house in
+        try house.restart(
+          ending: { house.daemon.kill() }, after: { try house.disk.damage(house.disk.path + "/cache/1/index.db") })
+      }),
+    Fault(
       name: "the daemon stands still", lasts: 300...1_500, isAlone: true, begin: { $0.daemon.signal(SIGSTOP) },
       end: { $0.daemon.signal(SIGCONT) }),
     Fault(

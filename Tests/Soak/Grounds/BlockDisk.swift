@@ -9,6 +9,7 @@ final class BlockDisk {
   /// Where it is mounted.
   let path: String
   private let home: String
+  private var noise = Noise(seed: 5)
   private var device = ""
   private var image: String { home + "/outer/disk.img" }
 
@@ -44,6 +45,28 @@ final class BlockDisk {
     _ = try becomes {
       try? CacheFiles.shell("rm -rf \(directory)")
       return !CacheFiles.exists(directory)
+    }
+  }
+
+  // MARK: Damage
+
+  /// Changes every third file below a directory, or takes its end away. The index is another matter.
+  func damage(filesBelow name: String) throws {
+    for (number, file) in CacheFiles.below(path + "/" + name).enumerated() where !file.contains("/index.db") {
+      if number % 6 == 0 { try damage(file) }
+      if number % 6 == 3 { truncate(file, CacheFiles.status(of: file).map { $0.st_size / 2 } ?? 0) }
+    }
+  }
+
+  /// Puts noise in place of some bytes in the middle of a file.
+  func damage(_ file: String) throws {
+    guard let size = CacheFiles.status(of: file)?.st_size, size > 0 else { return }
+    let descriptor = open(file, O_WRONLY | O_CLOEXEC)
+    defer { close(descriptor) }
+    let bytes = noise.bytes(min(64, Int(size)))
+    let place = off_t.random(in: 0...(size - off_t(bytes.count)), using: &noise)
+    guard pwrite(descriptor, bytes, bytes.count, place) == bytes.count else {
+      throw TestFailure("\(file): errno \(errno)")
     }
   }
 
