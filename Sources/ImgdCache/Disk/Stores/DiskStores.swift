@@ -129,7 +129,7 @@ final class DiskStores: DiskPart {
   }
 
   /// Gives up all waiting images because nothing can be stored now, and tells the clients that wait for their paths.
-  func refuseAll() { for store in queue.takeBatch(most: .max, bytes: .max) { settle(store) } }
+  func refuseAll() { giveUp(queue.takeBatch(most: .max, bytes: .max)) }
 
   private func takeIn(_ stored: DiskEntry, of store: PendingStore) {
     var entry = stored
@@ -154,13 +154,29 @@ final class DiskStores: DiskPart {
 
   /// Tries a store once more after making room, or with the index that is opened next; otherwise gives it up.
   private func failed(_ store: PendingStore, _ trouble: DiskTrouble, isCurrent: Bool) {
-    if !store.wasRetried, !isVoid(store), mayRetry(store, trouble, isCurrent: isCurrent) {
+    // One that a newer picture is to replace could come after it.
+    if !store.wasRetried, isNewest(store), !isVoid(store), mayRetry(store, trouble, isCurrent: isCurrent) {
       store.wasRetried = true
       return queue.sendAgain(store)
     }
     reports.counts.writeErrors += 1
     if isCurrent { threads.report(trouble) }
-    settle(store)
+    giveUp([store])
+  }
+
+  private func isNewest(_ store: PendingStore) -> Bool { queue.store(of: store.key) === store }
+
+  /// Ends stores without an entry. What they were to replace goes as well: it would be shown again when memory has let go
+  /// of the newer picture.
+  private func giveUp(_ stores: [PendingStore]) {
+    var digests: [KeyDigest] = []
+    for store in stores {
+      if isNewest(store) { digests.append(store.order.row.record.digest) }
+      settle(store)
+    }
+    removals.remove(digests.compactMap { index.place(of: $0) }, as: .loss)
+    guard !index.isLoaded else { return }
+    for digest in digests { removals.remove(matching: PurgeFilter(digest), isSoft: false, onMatch: nil) { _ in } }
   }
 
   private func mayRetry(_ store: PendingStore, _ trouble: DiskTrouble, isCurrent: Bool) -> Bool {

@@ -9,18 +9,6 @@ struct TierOwedPurgeTests {
   private static let gone = [url(0), url(2)]
   private static let kept = [url(1), url(3)]
 
-  /// Keeps the index from being written until the lock is let go.
-  private func lock(_ stage: TierStage) throws -> Connection {
-    let connection = try Connection(path: stage.place.path + "/1/index.db", isReadOnly: false)
-    try connection.execute("BEGIN IMMEDIATE")
-    return connection
-  }
-
-  private func letGo(_ lock: Connection) throws {
-    try lock.execute("ROLLBACK")
-    lock.close()
-  }
-
   /// The names of files that purges are written down in, in both places.
   private func owedFiles(_ stage: TierStage) throws -> [String] {
     let all = try names(stage.runtime) + names(stage.place.path)
@@ -38,12 +26,12 @@ struct TierOwedPurgeTests {
   @Test(arguments: [false, true])
   func `a kill while the disk refuses every write brings nothing back`(everything: Bool) throws {
     let stage = try TierStage.withTagged(.limits(lease: .zero))
-    let lock = try lock(stage)
+    let lock = try stage.lockIndex()
     #expect(stage.outcome(of: everything ? PurgeFilter() : TierStage.tagged) == .pending)
     #expect(stage.fetch(url(0)) == nil)
     #expect(try owedFiles(stage).count == 1)
     try stage.crash(turning: false)
-    try letGo(lock)
+    try stage.letGo(lock)
     stage.pass(.seconds(2))
     for url in Self.gone { #expect(stage.fetch(url) == nil) }
     for url in Self.kept { #expect((stage.fetch(url) == nil) == everything) }
@@ -54,13 +42,13 @@ struct TierOwedPurgeTests {
 
   @Test func `the disk may refuse the next process too`() throws {
     let stage = try TierStage.withTagged(.limits(lease: .zero))
-    let lock = try lock(stage)
+    let lock = try stage.lockIndex()
     #expect(stage.outcome(of: TierStage.tagged) == .pending)
     try stage.crash()
     stage.pass(.seconds(3))
     #expect(stage.fetch(url(0)) == nil)
     try stage.crash()
-    try letGo(lock)
+    try stage.letGo(lock)
     stage.pass(.seconds(20))
     for url in Self.gone { #expect(stage.fetch(url) == nil) }
     for url in Self.kept { #expect(stage.fetch(url) != nil) }
@@ -69,10 +57,10 @@ struct TierOwedPurgeTests {
 
   @Test func `a soft purge outlives a kill, too`() throws {
     let stage = try TierStage.withTagged(.limits(lease: .zero))
-    let lock = try lock(stage)
+    let lock = try stage.lockIndex()
     #expect(stage.outcome(of: TierStage.tagged, soft: true) == .pending)
     try stage.crash(turning: false)
-    try letGo(lock)
+    try stage.letGo(lock)
     stage.pass(.seconds(2))
     #expect(stage.fetch(url(0))?.isStale == true)
     #expect(stage.fetch(url(1))?.isStale == false)
@@ -80,10 +68,10 @@ struct TierOwedPurgeTests {
 
   @Test func `an orderly stop writes it down, too`() throws {
     let stage = try TierStage.withTagged(.limits(lease: .zero))
-    let lock = try lock(stage)
+    let lock = try stage.lockIndex()
     #expect(stage.outcome(of: TierStage.tagged) == .pending)
     stage.end()
-    try letGo(lock)
+    try stage.letGo(lock)
     #expect(try owedFiles(stage).count == 1)
     try stage.begin(at: TierStage.start)
     for url in Self.gone { #expect(stage.fetch(url) == nil) }
@@ -111,9 +99,9 @@ struct TierOwedPurgeTests {
 
   @Test func `what is stored after the disk works again is not purged at the next start`() throws {
     let stage = try TierStage.withTagged(.limits(lease: .zero))
-    let lock = try lock(stage)
+    let lock = try stage.lockIndex()
     #expect(stage.outcome(of: TierStage.tagged) == .pending)
-    try letGo(lock)
+    try stage.letGo(lock)
     stage.pass(.seconds(2))
     #expect(stage.tier.state == .ok)
     #expect(try owedFiles(stage) == [])
@@ -136,11 +124,11 @@ struct TierOwedPurgeTests {
   /// However long it has been ill.
   @Test func `the disk is tried again within ten seconds`() throws {
     let stage = try TierStage.withTagged(.limits(lease: .zero))
-    let lock = try lock(stage)
+    let lock = try stage.lockIndex()
     #expect(stage.outcome(of: TierStage.tagged) == .pending)
     stage.pass(.seconds(150))
     #expect(stage.tier.state == .down)
-    try letGo(lock)
+    try stage.letGo(lock)
     stage.pass(.seconds(10))
     #expect(stage.tier.state == .ok)
   }
@@ -149,18 +137,18 @@ struct TierOwedPurgeTests {
 
   @Test func `without a runtime directory the cache directory may do`() throws {
     let stage = try TierStage.withTagged(.limits(lease: .zero))
-    let lock = try lock(stage)
+    let lock = try stage.lockIndex()
     try obstruct(stage.runtime, stage)
     #expect(stage.outcome(of: TierStage.tagged) == .pending)
     try stage.crash(turning: false)
-    try letGo(lock)
+    try stage.letGo(lock)
     stage.pass(.seconds(2))
     for url in Self.gone { #expect(stage.fetch(url) == nil) }
   }
 
   @Test func `a purge that can be written down nowhere is not answered as if it could`() throws {
     let stage = try TierStage.withTagged(.limits(lease: .zero))
-    let lock = try lock(stage)
+    let lock = try stage.lockIndex()
     for path in [stage.runtime, stage.place.path] { try obstruct(path, stage) }
     guard case .unrecorded(let reason, isFull: false) = stage.outcome(of: TierStage.tagged) else {
       Issue.record("a kill would undo it")
@@ -169,7 +157,7 @@ struct TierOwedPurgeTests {
     #expect(reason.contains("purges-"))
     // It is in force all the same, and carried out when it can be.
     #expect(stage.fetch(url(0)) == nil)
-    try letGo(lock)
+    try stage.letGo(lock)
     stage.pass(.seconds(2))
     for url in Self.gone { #expect(stage.fetch(url) == nil) }
     for url in Self.kept { #expect(stage.fetch(url) != nil) }

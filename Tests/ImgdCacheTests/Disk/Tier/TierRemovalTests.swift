@@ -16,13 +16,6 @@ struct TierRemovalTests {
     try IndexFile(path: indexPath(stage), access: .readOnly).removals.all()
   }
 
-  /// Keeps the writer from writing until the lock is let go.
-  private func lock(_ stage: TierStage) throws -> Connection {
-    let connection = try Connection(path: indexPath(stage), isReadOnly: false)
-    try connection.execute("BEGIN IMMEDIATE")
-    return connection
-  }
-
   private func expectGone(_ stage: TierStage) throws {
     for url in Self.gone { #expect(stage.fetch(url) == nil, "\(url)") }
     for url in Self.kept { #expect(stage.fetch(url) != nil, "\(url)") }
@@ -175,7 +168,7 @@ struct TierRemovalTests {
 
   @Test func `a purge that could not be recorded is recorded before it is carried out`() throws {
     let stage = try TierStage.withTagged(.limits(lease: .zero))
-    let lock = try lock(stage)
+    let lock = try stage.lockIndex()
     #expect(stage.outcome(of: TierStage.tagged) == .pending)
     #expect(stage.tier.state == .down && stage.parts.removals.isOwing)
     #expect(stage.fetch(url(0)) == nil)
@@ -190,7 +183,7 @@ struct TierRemovalTests {
 
   @Test func `a purge that could not be recorded is carried out later`() throws {
     let stage = try TierStage.withTagged(.limits(lease: .zero))
-    let lock = try lock(stage)
+    let lock = try stage.lockIndex()
     stage.purge { $0.tag = "t" }
     #expect(stage.tier.state == .down)
     try lock.execute("ROLLBACK")
@@ -202,7 +195,7 @@ struct TierRemovalTests {
 
   @Test func `too many purges that could not be recorded remove everything`() throws {
     let stage = try TierStage.withTagged(.limits(lease: .zero))
-    let lock = try lock(stage)
+    let lock = try stage.lockIndex()
     for number in 0..<65 { stage.purge { $0.tag = "\(number)" } }
     try lock.execute("ROLLBACK")
     lock.close()

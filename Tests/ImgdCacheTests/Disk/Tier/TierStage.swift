@@ -199,6 +199,18 @@ final class TierStage {
     return outcome
   }
 
+  /// Keeps the index from being written until the lock is let go.
+  func lockIndex() throws -> Connection {
+    let connection = try Connection(path: place.path + "/1/index.db", isReadOnly: false)
+    try connection.execute("BEGIN IMMEDIATE")
+    return connection
+  }
+
+  func letGo(_ lock: Connection) throws {
+    try lock.execute("ROLLBACK")
+    lock.close()
+  }
+
   func apply(_ limits: DiskLimits) {
     self.limits = limits
     tier.apply(limits)

@@ -23,6 +23,31 @@ struct TierStoreTests {
     #expect(try stage.pictures().count == 1)
   }
 
+  /// It would come back when memory has let go of the newer one.
+  @Test func `what could not be replaced is not shown any more`() throws {
+    let stage = try TierStage()
+    stage.store(photo(url(1), body(1_000), on: stage))
+    stage.store(photo(url(2), body(1_000), on: stage))
+    let lock = try stage.lockIndex()
+    stage.store(photo(url(1), body(2_000), on: stage))
+    #expect(stage.fetch(url(1)) == nil)
+    try stage.letGo(lock)
+    stage.pass(.seconds(3))
+    #expect(stage.tier.state == .ok)
+    #expect(stage.known([url(1), url(2)]) == [url(2)])
+    try stage.restart()
+    #expect(stage.known([url(1), url(2)]) == [url(2)])
+  }
+
+  @Test func `the newer of two is stored when both have to be stored again`() throws {
+    let stage = try TierStage()
+    TemporaryDirectory.remove(stage.place.path)
+    for size in [1_000, 2_000] { #expect(stage.tier.add(photo(url(1), body(size), on: stage)) == nil) }
+    stage.turn()
+    #expect(stage.fetch(url(1))?.payload.count == 2_000)
+    #expect(try stage.pictures().count == 1)
+  }
+
   /// What a look for a picture says that began before the writer came to what was asked for earlier.
   private func seen(_ url: String, on stage: TierStage, before: () -> Void) throws -> EntryDetails? {
     let mayWrite = Shared(false)
