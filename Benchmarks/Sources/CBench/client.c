@@ -2,6 +2,7 @@
 #include "CBench.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -25,6 +26,16 @@ static int open_at(const char *path, int is_server) {
 }
 
 int bench_connect(const char *path) { return open_at(path, 0); }
+
+// Limits and shares are by user, so an attacker is another one than its victim, where it can be.
+int bench_connect_as(const char *path, int user) {
+  int may = geteuid() == 0 && user != 0;
+  if (may && seteuid((uid_t)user) < 0) return -1;
+  int fd = bench_connect(path), reason = errno;
+  if (may && seteuid(0) < 0) abort();
+  errno = reason;
+  return fd;
+}
 
 int bench_listen(const char *path) {
   unlink(path);

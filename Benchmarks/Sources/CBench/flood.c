@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 // Both searched texts have ten letters: nine of them may be in the block before.
-enum { BLOCK = 1 << 18, CARRY = 9, EVENTS = 256, NOBODY = 65534 };
+enum { BLOCK = 1 << 18, CARRY = 9, EVENTS = 256 };
 static const char mark[] = "\"id\":\"end\"", refusal[] = "\"ok\":false";
 
 struct attacker {
@@ -132,24 +132,14 @@ int bench_flood_await(struct bench_flood *flood, uint64_t lines, uint64_t patien
 
 struct bench_flood_result bench_flood_tally(const struct bench_flood *flood) { return flood->result; }
 
-// Limits and shares are by user, so the attacker is another one than its victim, where it can be.
-static int connect_as_other(const char *socket) {
-  int may = geteuid() == 0;
-  if (may && seteuid(NOBODY) < 0) return -1;
-  int fd = bench_connect(socket), reason = errno;
-  if (may && seteuid(0) < 0) abort();
-  errno = reason;
-  return fd;
-}
-
-struct bench_flood *bench_flood_open(const char *socket, int connections) {
+struct bench_flood *bench_flood_open(const char *socket, int connections, int user) {
   struct bench_flood *flood = calloc(1, sizeof *flood);
   if (flood == NULL) return NULL;
   flood->epoll = epoll_create1(EPOLL_CLOEXEC);
   flood->attackers = calloc((size_t)connections, sizeof *flood->attackers);
   for (; flood->attackers && flood->count < connections; flood->count++) {
     struct attacker *attacker = &flood->attackers[flood->count];
-    attacker->fd = connect_as_other(socket);
+    attacker->fd = bench_connect_as(socket, user);
     if (attacker->fd < 0 || interest(flood, attacker, EPOLL_CTL_ADD) < 0) break;
   }
   if (flood->count == connections) return flood;

@@ -11,6 +11,8 @@ enum HiddenVerb {
     case "feed" where words.count == 5: try feed(words)
     case "shrink" where words.count == 4: try shrink(words)
     case "watch" where words.count == 5: try Watch.serve(words)
+    case "witness" where words.count == 4: try Witness.serve(words)
+    case "crowd" where words.count == 11: try Throng.serve(words)
     case "repeat" where words.count == 5: try HitsBesideDecoding.repeatRequests(words)
     case "draw" where words.count == 7: try PictureSet.draw(words)
     case "decode-files" where words.count > 3: try PictureSet.decode(words)

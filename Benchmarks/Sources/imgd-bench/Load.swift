@@ -2,7 +2,7 @@ private import CBench
 import Glibc
 
 /// The framing of a server's replies.
-enum Framing {
+enum Framing: String {
   case lines, bulks, pages, descriptors, touchedDescriptors, mappedDescriptors
 
   fileprivate var code: CInt {

@@ -5,6 +5,7 @@ struct Options {
   static let usage = """
     usage: imgd-bench [all|\(Measurement.all.map(\.name).joined(separator: "|"))]…
       siege:ATTACK         one of \(Siege.attacks.map(\.name).joined(separator: ", "))
+      load:NAME            one of \(BesideLoad.cases.map(\.name).joined(separator: ", "))
       --programs DIRECTORY where imgd and the programs beside it are (default: .build/release)
       --readers N          `fleet` simulates the readers of so many hosts on one redis, and does nothing else
       --package-path PATH  the sources of imgd (default: the current directory)
@@ -69,7 +70,7 @@ struct Options {
 
   private static func measurement(_ word: String) throws(BenchFailure) -> Measurement {
     let known = Measurement.all.first { $0.name == word }
-    guard let found = known ?? Siege.measurement(word) else {
+    guard let found = known ?? Siege.measurement(word) ?? BesideLoad.measurement(word) else {
       throw .usage("unknown word '\(word)'\n\(usage)")
     }
     return found

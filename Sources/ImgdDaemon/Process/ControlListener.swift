@@ -3,8 +3,8 @@ import ImgdSystem
 
 /// Accepts connections on the listening socket and hands them to the registry of clients.
 final class ControlListener {
-  /// Connections accepted before other events get their turn.
-  private static let acceptedPerTick = 16
+  /// Connections accepted before other events get their turn: each takes as long as several hits.
+  private static let acceptedPerTick = 4
 
   private let listener: UnixListener
   private let clients: Clients

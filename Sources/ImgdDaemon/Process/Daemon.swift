@@ -325,6 +325,9 @@ extension ProcessFacts {
   }
 
   private static var openDescriptors: Int {
+    // Linux 6.2 and later tell how many there are; to go through ten thousand of them takes as many microseconds.
+    let told = (try? FileStatus.of(path: "/proc/self/fd").size) ?? 0
+    if told > 0 { return told }
     guard let directory = unsafe opendir("/proc/self/fd") else { return 0 }
     defer { unsafe closedir(directory) }
     var count = 0

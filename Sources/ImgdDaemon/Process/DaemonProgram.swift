@@ -67,7 +67,7 @@ package enum DaemonProgram {
     signal(SIGPIPE, SIG_IGN)
     // If the parent ignored it, nobody would be told how a decoder ended.
     signal(SIGCHLD, SIG_DFL)
-    OpenFiles.raiseLimit()
+    OpenFiles.raiseLimit(forClients: configuration.control.maxClients)
     Heap.mergeFreedAtOnce()
     Heap.keepFreed()
     do throws(StartProblem) {

@@ -64,7 +64,7 @@ package enum GatewayProgram {
   private static func serve(
     _ configuration: GatewayConfiguration, _ options: GatewayOptions, in environment: SystemdEnvironment
   ) -> CInt {
-    GatewayService.prepareProcess()
+    GatewayService.prepareProcess(forClients: configuration.maxConnections)
     let socket = GatewaySocket(environment)
     socket.warnOfUnused(configuration.listen)
     let listener: HTTPListener

@@ -25,13 +25,13 @@ package final class GatewayService {
     manager = try SystemdMessenger(hasManager: hasManager, on: loop)
   }
 
-  /// Settles what becomes of signals; to be called before anything starts a thread.
-  package static func prepareProcess() {
+  /// Settles what becomes of signals, and makes room for so many clients; to be called before anything starts a thread.
+  package static func prepareProcess(forClients clients: Int) {
     SignalWatch.block(signals)
     signal(SIGPIPE, SIG_IGN)
     // Neither a terminal that closes nor an attempt to reload may end answers under way.
     signal(SIGHUP, SIG_IGN)
-    OpenFiles.raiseLimit()
+    OpenFiles.raiseLimit(forClients: clients)
   }
 
   /// Serves until told to stop.

@@ -43,12 +43,17 @@ package enum ProcessArguments {
 
 /// The limit on open descriptors.
 package enum OpenFiles {
-  /// Raises the soft limit to the hard one: every client and every large picture takes a descriptor.
-  package static func raiseLimit() {
+  /// Raises the soft limit to the hard one: every client and every large picture takes a descriptor. To be called before
+  /// there are threads: the kernel doubles its table of descriptors whenever it is full, and in a process with threads
+  /// that takes ten milliseconds and more. So room is made for the clients that may come, and as many pictures.
+  package static func raiseLimit(forClients count: Int) {
     var limit = rlimit()
     guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
     limit.rlim_cur = limit.rlim_max
     _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    let last = min(2 * count + 1_024, Int(clamping: limit.rlim_cur) - 1)
+    let copy = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, CInt(clamping: last))
+    if copy >= 0 { close(copy) }
   }
 
   /// Whether a descriptor that was just opened is one of the last quarter, which is reserved for

@@ -16,6 +16,9 @@ internal import ImgdSystem
   private unowned let loop: EventLoop
   private let count: HoldingsCount
   private var watches: [CInt: Watch] = [:]
+  /// The exchanges that have opened sockets, until there is a connection: curl closes what it makes no use of without a
+  /// word.
+  private var attempts: [CInt: Exchange] = [:]
   private var timer: Timer?
   private var isCollectionDue = false
   private var isStartDue = false
@@ -54,7 +57,29 @@ internal import ImgdSystem
   }
 
   /// Removes the handle; an unfinished one loses its connection.
-  func remove(_ exchange: Exchange) { unsafe curl_multi_remove_handle(multi, exchange.easy.pointer) }
+  func remove(_ exchange: Exchange) {
+    unsafe curl_multi_remove_handle(multi, exchange.easy.pointer)
+    endAttempts(of: exchange) { _ in true }
+  }
+
+  // MARK: Counting connections
+
+  func noteOpened(_ socket: CInt, by exchange: Exchange) {
+    count.connections.add(1)
+    attempts[socket] = exchange
+    exchange.attempts.append(socket)
+  }
+
+  /// One of its sockets is a connection now, of whose end curl tells; the others are closed.
+  func noteConnected(_ exchange: Exchange) { endAttempts(of: exchange) { fcntl($0, F_GETFD) < 0 } }
+
+  private func endAttempts(of exchange: Exchange, _ isClosed: (CInt) -> Bool) {
+    for socket in exchange.attempts where attempts[socket] === exchange {
+      attempts[socket] = nil
+      if isClosed(socket) { count.connections.add(-1) }
+    }
+    exchange.attempts = []
+  }
 
   // MARK: Calling curl
 
@@ -99,6 +124,7 @@ internal import ImgdSystem
 
   fileprivate func socketCloses(_ socket: CInt) {
     count.connections.add(-1)
+    attempts[socket] = nil
     forget(socket)
   }
 

@@ -222,10 +222,11 @@ final class Transfer {
     }
   }
 
-  func socketOpened() { table.count.connections.add(1) }
+  func socketOpened(_ socket: CInt, by exchange: Exchange) { table.multi.noteOpened(socket, by: exchange) }
 
   /// Called when a connection is ready: one that was there before, or a new one with its handshake, if it has TLS.
   func requestBegins(isConnected: Bool, handshake: Handshake?) {
+    if let exchange { table.multi.noteConnected(exchange) }
     table.count.countRequest(isConnected: isConnected, handshake)
     if handshake?.awaitsSession != true { noteContact() }
   }

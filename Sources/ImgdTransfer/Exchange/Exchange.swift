@@ -62,6 +62,8 @@ final class Exchange {
   private var lastActivity: Instant
   private var idleTimer: Timer?
   private var hasShakenHands = false
+  /// The sockets that it has opened, until there is a connection.
+  var attempts: [CInt] = []
   /// Until the end of a time in which the body is held back.
   private var holding: Timer?
   /// The bytes of the body that are paid for and have not been accepted yet.
@@ -221,7 +223,7 @@ final class Exchange {
     let opened = addresses.open(
       unsafe IPAddress(target.assumingMemoryBound(to: sockaddr.self)), family: description.family,
       type: description.socktype, protocol: description.protocol)
-    if opened != nil { transfer.socketOpened() }
+    if let opened { transfer.socketOpened(opened, by: self) }
     return opened
   }
 

@@ -23,6 +23,14 @@ import Testing
     #expect(try witness.count("clients", "connected") == 3)
   }
 
+  /// The kernel's table grows while a client is accepted, and then everybody waits.
+  @Test(arguments: [1_024, 5_000]) func `there is room for all clients from the start`(clients: Int) throws {
+    let daemon = try DaemonProcess(settings: ["Control.MaxClients=\(clients)"])
+    let status = try #require(read("/proc/\(daemon.pid)/status"))
+    let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("FDSize:") })
+    #expect(try #require(Int(line.filter(\.isNumber))) >= 2 * clients)
+  }
+
   @Test func `descriptors of clients are closed`() throws {
     let daemon = try DaemonProcess()
     let witness = try Witness(daemon)

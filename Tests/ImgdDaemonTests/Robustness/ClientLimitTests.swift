@@ -2,6 +2,8 @@ import ImgdTestSupport
 import ImgdWire
 import Testing
 
+@testable import ImgdDaemon
+
 /// The limits for one client, and for all clients together.
 struct ClientLimitTests {
   private func fetch(_ stage: CoreStage) -> String {
@@ -34,6 +36,20 @@ struct ClientLimitTests {
       #expect(try stage.connect().ask(#"{"cmd":"ping"}"#)["ok"] == .bool(true))
       stage.settle()
     }
+  }
+
+  @Test func `what half lines of many clients have held is given back when they have gone`() throws {
+    let stage = try CoreStage("Disk.Enabled=no")
+    var clients = try (0..<200).map { _ in try stage.connect() }
+    for client in clients { try client.sendRaw([UInt8](repeating: UInt8(ascii: "x"), count: 60_000)) }
+    stage.settle()
+    #expect(!stage.core.clients.heap.isDue, "it is still held")
+    clients = []
+    stage.settle()
+    #expect(stage.connected == 1)
+    #expect(stage.core.clients.heap.isDue)
+    stage.pass(FreedMemory.delay)
+    #expect(!stage.core.clients.heap.isDue, "it was given back")
   }
 
   @Test func `one connection may have ten thousand receipts at most`() throws {

@@ -101,6 +101,19 @@ struct RequestShareTests {
     #expect(try stage.stats("queue", "requests") == 9_990)
   }
 
+  @Test func `what ten thousand small fetches have held is given back`() throws {
+    let stage = try CoreStage("Disk.Enabled=no")
+    stage.origin.plan("/hangs", .silence)
+    var client: TestClient? = try stage.connect()
+    let line = #"{"cmd":"fetch","url":"\#(stage.base)/hangs"}"#
+    for _ in 0..<100 { try client?.send(String(repeating: line + "\n", count: 99) + line) }
+    #expect(try stage.stats("queue", "requests") == 10_000)
+    #expect(!stage.core.parts.jobs.shares.heap.isDue)
+    client = nil
+    #expect(try stage.stats("queue", "requests") == 0)
+    #expect(stage.core.parts.jobs.shares.heap.isDue)
+  }
+
   @Test func `memory is given back once, a moment after much was freed`() throws {
     let clock = LoopClock.manual(at: .current)
     let loop = try EventLoop(clock: clock)

@@ -209,6 +209,21 @@ struct LimitTests {
     withExtendedLifetime(full) {}
   }
 
+  @Test func `attempts that lead to no connection are not counted as any`() throws {
+    let full = try FullListener()
+    origin.plan("/a", .picture(sample(100)))
+    let bench = try TransferBench(.with { $0.connectTimeout = .milliseconds(200) })
+    for url in ["http://127.0.0.1:\(full.port)/a", "http://127.0.0.1:1/a"] {
+      _ = try bench.failure(url)
+      #expect(bench.engine.holdings.connections == 0, "\(url)")
+    }
+    _ = try bench.failure(origin.url("/a").replacing("http://", with: "https://"))
+    #expect(bench.engine.holdings.connections == 0, "a handshake that has failed")
+    _ = try bench.fetch(origin.url("/a"))
+    #expect(bench.engine.holdings.connections == 1)
+    withExtendedLifetime(full) {}
+  }
+
   @Test func `limits end a handshake`() throws {
     // The origin waits for the end of a request, which never comes.
     let url = origin.url("/a").replacing("http://", with: "https://")

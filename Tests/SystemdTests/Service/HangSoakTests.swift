@@ -7,7 +7,7 @@ import Testing
 @Suite(.machine, .slow) struct HangSoakTests {
   @Test func `slow origins, a long queue and thousands of clients are no hang`() throws {
     let clients = 10_000
-    OpenFiles.raiseLimit()
+    OpenFiles.raiseLimit(forClients: 1_024)
     let period = 5
     let stage = try ServiceStage(
       unit: "[Service]\nWatchdogSec=\(period)\n", configuration: "[Control]\nMaxClients=10100\n")

@@ -54,7 +54,7 @@ struct bench_flood_result {
 };
 
 // Connects, as another user where the caller is root; NULL and errno on failure.
-struct bench_flood *bench_flood_open(const char *socket, int connections);
+struct bench_flood *bench_flood_open(const char *socket, int connections, int user);
 // Each connection in turn is to say one of the parts, which have the same length.
 int bench_flood_say(struct bench_flood *flood, const void *bytes, size_t count, int parts);
 // Speaks and reads until each connection has its answer to the ping, or is closed, and so many lines have
@@ -62,6 +62,31 @@ int bench_flood_say(struct bench_flood *flood, const void *bytes, size_t count, 
 int bench_flood_await(struct bench_flood *flood, uint64_t lines, uint64_t patience_ns);
 struct bench_flood_result bench_flood_tally(const struct bench_flood *flood);
 void bench_flood_close(struct bench_flood *flood);
+
+// Connections in a process of their own that say a text piece by piece, until SIGTERM.
+struct bench_crowd {
+  int connections;
+  int user;              // as whom they connect, where the caller is root
+  int parts;             // of the text, of equal length: each connection says one
+  size_t piece;          // bytes that are said at a time; 0: as many as the socket takes
+  uint64_t interval_ns;  // from one piece to the next, over all connections in turn; 0: as the sockets take it
+  int repeats;           // begins anew when all is said
+  int reads;             // reads the answers
+  int leaves;            // when all is said, closes the connection and makes another one
+};
+
+struct bench_crowd_result {
+  uint64_t connections;  // that were made
+  uint64_t closed;       // by the server
+  uint64_t said;         // bytes
+  uint64_t blocked;      // pieces that a socket did not take
+  uint64_t lines;        // of answers, as far as they are read
+  uint64_t refusals;     // answers without ok
+};
+
+// Prints "ready" when all are connected; 0 after SIGTERM, or -1 and errno.
+int bench_crowd_run(const struct bench_crowd *what, const char *socket, const void *text, size_t bytes,
+                    struct bench_crowd_result *result);
 
 // Hosts of a fleet that read the purges of a redis at 127.0.0.1, each with a second connection that is idle.
 struct bench_readers {
@@ -104,6 +129,8 @@ int bench_floor(const char *socket, size_t reply_bytes);
 ssize_t bench_ask(const char *socket, const char *line, char *reply, size_t capacity);
 
 int bench_connect(const char *socket);
+// The same, as another user where the caller is root.
+int bench_connect_as(const char *socket, int user);
 int bench_listen(const char *socket);
 
 // The first line with a word that clients say on connections to a listener, without its end; its length, or 0 if
@@ -115,6 +142,8 @@ size_t bench_record(int listener, const char *word, char *line, size_t capacity)
 pid_t bench_spawn(const char *words, size_t count, const char *log, const char *setting,
                   int processor);
 int bench_pin(int processor);
+// Has the calling process go before all that have no such right: real-time, or else a better nice value.
+void bench_go_first(void);
 int bench_processors(void);
 uint64_t bench_raise_descriptor_limit(void);
 int bench_free_port(void);

@@ -33,6 +33,8 @@ struct Measurement: Sendable {
     Measurement(
       name: "siege", about: "what others wait for while one attacks (siege:NAME for one attack)",
       body: Siege.run),
+    Measurement(
+      name: "load", about: "a hit's wait beside crowds and floods (load:NAME for one of them)", body: BesideLoad.run),
   ]
 
   func run(_ bench: Bench) throws(BenchFailure) {

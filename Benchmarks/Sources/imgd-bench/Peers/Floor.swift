@@ -3,10 +3,10 @@ struct Floor {
   let child: Child
   let socket: String
 
-  init(_ bench: Bench, replyBytes: Int) throws(BenchFailure) {
+  init(_ bench: Bench, replyBytes: Int, scheduling: [String] = []) throws(BenchFailure) {
     socket = bench.path("floor")
     child = try bench.serve(
-      [Options.own, "floor", socket, "\(replyBytes)"],
+      scheduling + [Options.own, "floor", socket, "\(replyBytes)"],
       "floor", place: .server)
     try child.awaitReady("the floor") { [socket] in isListening(socket) }
   }

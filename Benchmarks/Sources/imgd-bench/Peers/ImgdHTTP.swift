@@ -4,12 +4,12 @@ struct ImgdHTTP {
   let socket: String
 
   /// Asks for pictures of this machine alone, which is where the origins of the bench are.
-  init(_ bench: Bench, before imgd: Imgd, place: Place = .server) throws(BenchFailure) {
+  init(_ bench: Bench, before imgd: Imgd, place: Place = .server, scheduling: [String] = []) throws(BenchFailure) {
     let program = bench.options.program("imgd-http")
     guard File.isProgram(program) else { throw .unavailable("imgd-http is missing at \(program)") }
     socket = bench.path("http")
     child = try bench.serve(
-      [
+      scheduling + [
         program, "--config", "/dev/null", "--socket", imgd.socket, "--listen", socket,
         "--set", "HTTP-Gateway.Allow=127.0.0.1",
       ], "imgd-http", place: place)

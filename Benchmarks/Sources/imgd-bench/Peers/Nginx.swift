@@ -14,7 +14,7 @@ struct Nginx {
   private let tlsPort: CInt
   private let log: String
 
-  init(_ bench: Bench, place: Place = .server) throws(BenchFailure) {
+  init(_ bench: Bench, place: Place = .server, scheduling: [String] = []) throws(BenchFailure) {
     guard Child.exists("nginx") else { throw .unavailable("nginx is missing") }
     socket = bench.path("nginx")
     directory = try bench.directory("pictures")
@@ -31,7 +31,7 @@ struct Nginx {
           tlsPort: tlsPort
         ).utf8), to: configuration)
     child = try bench.serve(
-      ["nginx", "-c", configuration, "-p", home, "-e", home + "/error.log"],
+      scheduling + ["nginx", "-c", configuration, "-p", home, "-e", home + "/error.log"],
       "nginx", place: place)
     try child.awaitReady("nginx") { [socket] in isListening(socket) }
   }

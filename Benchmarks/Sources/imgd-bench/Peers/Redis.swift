@@ -6,12 +6,12 @@ struct Redis {
 
   /// `settings` are words of its command line.
   init(
-    _ bench: Bench, place: Place = .server, port: CInt = 0, settings: [String] = []
+    _ bench: Bench, place: Place = .server, port: CInt = 0, settings: [String] = [], scheduling: [String] = []
   ) throws(BenchFailure) {
     guard Child.exists(Self.program) else { throw .unavailable("redis-server is missing") }
     socket = bench.path("redis")
     child = try bench.serve(
-      [
+      scheduling + [
         Self.program, "--unixsocket", socket, "--port", "\(port)", "--bind", "127.0.0.1",
         "--save", "", "--appendonly", "no", "--dir", bench.workplace,
       ] + settings, "redis", place: place)

@@ -6,6 +6,9 @@ import Glibc
 /// What each says ends with a ping, whose answer shows that the daemon has taken in all before it,
 /// however it has answered. A refusal is as good an answer as any: the attack is what is sent.
 @safe final class Besieger {
+  /// The user that an attacker is, where the bench is root.
+  static let nobody = 65_534
+
   /// The end of what a connection says.
   private static let end = #"{"cmd":"ping","id":"end"}"# + "\n"
   /// Seconds in which an attack must have been taken in.
@@ -14,10 +17,10 @@ import Glibc
   private let connections: Int
   private var flood: OpaquePointer?
 
-  init(_ imgd: Imgd, connections: Int = 1) throws(BenchFailure) {
+  init(_ imgd: Imgd, connections: Int = 1, user: Int = nobody) throws(BenchFailure) {
     self.connections = connections
     // The path is read before the call returns.
-    unsafe flood = bench_flood_open(imgd.socket, CInt(connections))
+    unsafe flood = bench_flood_open(imgd.socket, CInt(connections), CInt(user))
     guard unsafe flood != nil else { throw .system("connect", imgd.socket) }
   }
 

@@ -105,6 +105,7 @@ final class ClientInput {
   /// A last line without its newline is executed: `printf '{"cmd":"stats"}' | socat …` is right.
   private func endInput(isGone: Bool) {
     hasEnded = true
+    session?.clients.heap.note(freed: heldBytes)
     if isGone { session?.becomeDeaf() }
     goOn()
     lineUp()

@@ -13,6 +13,9 @@ import ImgdSystem
 import ImgdWire
 
 final class ClientSession: TurnTaker, ReplyCarrier {
+  /// The bytes of a connection with its objects, without what is in its buffers.
+  static let ownBytes = 2_048
+
   // A session that waits for the end of a tick, or for a turn, is held by those who will call it.
 
   /// Where its answers collect; this is all that others see of the client.
@@ -212,11 +215,12 @@ final class ClientSession: TurnTaker, ReplyCarrier {
     guard isOpen else { return }
     if !isDeaf { _ = place.outbox.send(to: socket) }
     isOpen = false
+    let held = heldBytes
     watch?.cancel()
     stall?.cancel()
     heartbeat?.cancel()
     input.stop()
     place.close()
-    clients.closed(self)
+    clients.closed(self, freeing: held)
   }
 }

@@ -14,6 +14,7 @@ final class Clients {
   private var sessions: [UInt64: ClientSession] = [:]
   private var places: ClientPlaces
   private var former = FormerUse()
+  let heap: FreedMemory
   private var lastNumber: UInt64 = 0
   private var whenFinished: (() -> Void)?
   private(set) var counts = Statistics.Clients()
@@ -42,6 +43,7 @@ final class Clients {
     self.loop = loop
     self.access = access
     places = ClientPlaces(limit: limits.connections, access)
+    heap = FreedMemory(loop: loop)
   }
 
   var connected: Int { sessions.count }
@@ -114,8 +116,9 @@ final class Clients {
   /// Ends all connections at once; answers are sent as far as that is possible without waiting.
   func finishNow() { for session in sessions.values { session.finishNow() } }
 
-  func closed(_ session: ClientSession) {
+  func closed(_ session: ClientSession, freeing bytes: Int) {
     sessions[session.number] = nil
+    heap.note(freed: ClientSession.ownBytes + bytes)
     former.add(session.use, of: session.peer.uid)
     places.giveBack(of: session.peer.uid)
     onDeparture(session.place)

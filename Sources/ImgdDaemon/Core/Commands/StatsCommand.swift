@@ -6,8 +6,6 @@ import ImgdWire
 
 /// `stats`: the counters of every part.
 final class StatsCommand {
-  /// The bytes of a connection with its objects, without what is in its buffers.
-  private static let connection = 2_048
   /// The bytes of a connection to an origin with its buffers in libcurl and, for most of them, TLS.
   private static let transfer = 48 * 1_024
 
@@ -130,7 +128,7 @@ final class StatsCommand {
       "variants": pictures.variants.heldBytes,
       "requests": parts.jobs.shares.total.bytes + parts.downloader.heldBytes,
       "outcomes": parts.jobs.keptBytes + parts.jobs.failed.heldBytes,
-      "clients": clientBytes + parts.clients.connected * Self.connection,
+      "clients": clientBytes + parts.clients.connected * ClientSession.ownBytes,
       "transfers": transfers.bodies + transfers.partials + transfers.idleHandles + transfers.sessions
         + transfers.connections * Self.transfer, "decoding": parts.renditions.heldBytes,
       "fleet": parts.fleetPurges.heldBytes + parts.fleet.heldBytes, "disk": pictures.disk.held.total,

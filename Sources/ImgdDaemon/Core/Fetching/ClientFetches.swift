@@ -112,11 +112,14 @@ final class RequestShares {
     var bytes = 0
   }
 
+  /// What a request is held with beside its weight, in the queue and in the downloader, roughly.
+  private static let surroundings = 2_048
+
   private(set) var total = Holding()
   private var users: [UInt32: Holding] = [:]
   private var bytes: [Claimant: Int] = [:]
   private let access: Access
-  private let heap: FreedMemory
+  let heap: FreedMemory
 
   init(_ access: Access, loop: EventLoop) {
     self.access = access
@@ -140,7 +143,7 @@ final class RequestShares {
     user.bytes += weight
     users[job.uid] = user.requests > 0 ? user : nil
     bytes.countDown(job.claimant, by: -weight)
-    heap.note(held: total.bytes)
+    heap.note(held: total.bytes + total.requests * Self.surroundings)
   }
 
   /// Why a request that brings `weight` bytes is not accepted; nil if it is.
@@ -175,44 +178,5 @@ extension FetchRequest {
     for field in headers { sum += 128 + 2 * field.name.utf8.count + field.value.utf8.count }
     for tag in tags { sum += 32 + tag.utf8.count }
     return sum + (slot?.utf8.count ?? 0) + (share?.utf8.count ?? 0)
-  }
-}
-
-/// Gives memory back to the machine when much less is held than before.
-///
-/// The allocator keeps what was freed in small pieces. Looking for whole pages takes it a few milliseconds, so that
-/// happens once, a moment after the last of many requests has ended, and at most twice a minute.
-final class FreedMemory {
-  /// Less is not worth the work.
-  static let worthwhile = 8 << 20
-  static let delay = Duration.seconds(1)
-  static let pause = Duration.seconds(30)
-
-  private let loop: EventLoop
-  private let giveBack: () -> Void
-  private var held = 0
-  /// The most that was held since memory was last given back.
-  private var most = 0
-  private var last: Instant?
-  private var timer: Timer?
-
-  init(loop: EventLoop, giveBack: @escaping () -> Void = { Heap.giveBack() }) {
-    self.loop = loop
-    self.giveBack = giveBack
-  }
-
-  deinit { timer?.cancel() }
-
-  func note(held bytes: Int) {
-    held = bytes
-    most = max(most, bytes)
-    guard most - held >= Self.worthwhile, timer == nil else { return }
-    let earliest = last.map { $0 + Self.pause } ?? loop.now
-    timer = loop.schedule(after: max(earliest - loop.now, Self.delay)) { [unowned self] in
-      timer = nil
-      most = held
-      last = loop.now
-      giveBack()
-    }
   }
 }
