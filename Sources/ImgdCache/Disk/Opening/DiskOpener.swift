@@ -47,7 +47,7 @@ final class DiskOpener: DiskPart {
   }
 
   private func enter(_ opened: OpenedDisk) {
-    if let reason = opened.loss { reports.onNews(.trouble("\(reason); it is set aside")) }
+    if let reason = opened.loss { reports.onNews(.trouble(reason)) }
     files.enter(opened.directory)
     index.begin(cleared: opened.cleared)
     onOpened(opened)
