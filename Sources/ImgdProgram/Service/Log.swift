@@ -49,10 +49,12 @@ package enum Log {
   /// Whether somebody who has started the program by hand is watching.
   package static var isWatched: Bool { unsafe target.isText && isatty(STDERR_FILENO) == 1 }
 
-  /// Sends a program's entries to a target from now on; to be called before anything starts a thread.
+  /// Sends a program's entries to a target from now on, and its last words to standard error; to be called before
+  /// anything starts a thread.
   package static func open(_ target: LogTarget, of program: StaticString) {
     unsafe self.target = target
     unsafe self.program = program
+    LastWords.prepare(for: program, isStream: target.isJournal)
   }
 
   /// Writes debug entries as well; to be called before anything starts a thread.
@@ -139,6 +141,7 @@ package enum LogTarget: Sendable {
   }
 
   var isText: Bool { if case .text = self { true } else { false } }
+  fileprivate var isJournal: Bool { if case .journal = self { true } else { false } }
 }
 
 /// One entry of the log, on its way to its target.
