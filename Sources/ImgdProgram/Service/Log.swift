@@ -13,11 +13,29 @@ package enum Log {
     case fetch, configuration, start, client, purge, disk, pressure, watchdog, handover, decoder, fleet
   }
 
+  /// What has failed, was refused or is doubtful, in the field IMGD_CODE: each error and each warning has one, and imgd(8)
+  /// says of each what it means.
+  package enum Code: String, CaseIterable {
+    case settingDoubtful = "setting_doubtful", reloadRefused = "reload_refused"
+    case originFileUnusable = "origin_file_unusable", userUnknown = "user_unknown"
+    case descriptorsFew = "descriptors_few", inheritanceUnknown = "inheritance_unknown"
+    case diskUnavailable = "disk_unavailable", diskTrouble = "disk_trouble", directoryGone = "directory_gone"
+    case pictureDamaged = "picture_damaged", handoverRefused = "handover_refused"
+    case decoderUnavailable = "decoder_unavailable", decoderBroke = "decoder_broke"
+    case fleetDown = "fleet_down", fleetReadOnly = "fleet_read_only", fleetRefused = "fleet_refused"
+    case fleetUnlisted = "fleet_unlisted", purgesMissed = "purges_missed", purgesMerged = "purges_merged"
+    case purgesUnreadable = "purges_unreadable", purgesWaiting = "purges_waiting"
+    case clientStalled = "client_stalled", threadSilent = "thread_silent", routesUnseen = "routes_unseen"
+    case accessLogFailed = "access_log_failed", entriesLeftOut = "entries_left_out"
+  }
+
   /// An additional field of an entry.
   package struct Field {
     package let name: StaticString
     package let value: String
 
+    /// What has failed, for a notice: errors and warnings have it anyway.
+    package static func code(_ code: Code) -> Field { Field(name: "IMGD_CODE", value: code.rawValue) }
     /// How many entries of the cache the message is about.
     package static func entries(_ count: Int) -> Field { Field(name: "IMGD_ENTRIES", value: "\(count)") }
     /// How many bytes the message is about.
@@ -70,13 +88,13 @@ package enum Log {
   package static func finish(within limit: Duration) { unsafe writer.take()?.finish(within: limit) }
 
   /// Logs an entry about which the operator has to do something.
-  package static func error(_ subject: Subject, _ message: String, _ fields: Field...) {
-    write(.error, subject, message, fields)
+  package static func error(_ subject: Subject, _ code: Code, _ message: String) {
+    write(.error, subject, message, [.code(code)])
   }
 
   /// Logs an entry about which the operator has to do something if it persists.
-  package static func warning(_ subject: Subject, _ message: String, _ fields: Field...) {
-    write(.warning, subject, message, fields)
+  package static func warning(_ subject: Subject, _ code: Code, _ message: String) {
+    write(.warning, subject, message, [.code(code)])
   }
 
   /// Logs an entry about a new state.
@@ -108,7 +126,9 @@ package enum Log {
     case .admitted(leftOut: 0): break
     case .admitted(let count):
       write(
-        LogEntry(.warning, subject, "entries like the last ones left out because there were too many: \(count)", []))
+        LogEntry(
+          .warning, subject, "entries like the last ones left out because there were too many: \(count)",
+          [.code(.entriesLeftOut)]))
     }
     // Text of a client, a file or an origin may be part of it.
     write(LogEntry(priority, subject, printable(message), fields))

@@ -108,7 +108,10 @@ final class MemoryHandover {
         index: index, bodies: bodies, at: loop.now, wall: WallClock.seconds,
         isKnown: { PictureFormat(rawValue: $0.format) != nil }, taken: { core.inherit($0) })
       core.removeFormerKeys()
-    } catch { Log.notice(.handover, "the memory tier begins empty: \(error.description)") }
+    } catch {
+      Log.notice(
+        .handover, "the memory tier begins empty: \(error.description)", .code(.handoverRefused))
+    }
   }
 
   /// Memfds that are not sealed are closed.
