@@ -44,7 +44,7 @@ struct GatewayCommons: Sendable {
     let room = (Int(OpenFiles.firstReserved) - workers * HeldPictures.fewest) / 2
     guard room < configuration.maxConnections else { return configuration.maxConnections }
     Log.warning(
-      .configuration,
+      .configuration, .descriptorsFew,
       "HTTP-Gateway.MaxConnections=\(configuration.maxConnections) is more than there are descriptors for: "
         + "\(max(room, workers)) are accepted (LimitNOFILE=)")
     return max(room, workers)

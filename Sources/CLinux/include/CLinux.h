@@ -149,6 +149,9 @@ int linux_keep_descriptor(int fd, int number);
 int linux_limit_process(uint64_t memory, uint64_t file, uint64_t descriptors);
 void linux_lower_priority(int by);
 void linux_limit_arenas(int most);
+// Has a program that traps say so in one line on standard error, with places that its build's line tables name, before it
+// ends by that signal. The name has to last; in a stream to the journal the line begins with its priority.
+void linux_tell_traps(const char *name, int to_journal);
 // Landlock for the calling thread and those it will start: all that it knows is denied.
 int linux_give_up_files(void);
 // What a trial of this attempts.

@@ -31,13 +31,13 @@ package struct Handover {
 /// Why the pictures of an earlier process are not taken over.
 package enum HandoverProblem: Error, Equatable, CustomStringConvertible {
   case notWhole
-  case otherRelease
+  case otherLayout
   case notClean
 
   package var description: String {
     switch self {
     case .notWhole: "it is not whole"
-    case .otherRelease: "another release wrote it"
+    case .otherLayout: "a release with another layout wrote it"
     case .notClean: "its daemon did not stop in good order"
     }
   }
@@ -49,7 +49,7 @@ extension MemoryTier {
   ///
   /// Only what is gathered as `isClean` will be taken over: gathering it is the last thing that a process
   /// does with its tier. For a snapshot nothing is copied, so it holds no small pictures.
-  package func handover(within limits: HandoverLimits, isClean: Bool, release: String, at now: Instant, wall: Int64)
+  package func handover(within limits: HandoverLimits, isClean: Bool, at now: Instant, wall: Int64)
     throws(SystemFailure) -> Handover?
   {
     var draft = HandoverDraft(limits: limits, isClean: isClean)
@@ -57,7 +57,7 @@ extension MemoryTier {
       let image = images.image(at: place)
       if isInForce(image) { try draft.add(image, at: now, wall: wall) }
     }
-    return try draft.finish(release: release)
+    return try draft.finish()
   }
 
   /// Takes in the pictures that an earlier process has left, and returns their number and their bytes.
@@ -66,10 +66,10 @@ extension MemoryTier {
   /// The bytes need not be compared with a checksum: the memfd that the index names was sealed before it was
   /// named. `taken` is called with each image that has got into the tier.
   package func takeOver(
-    index: Payload, bodies: [Payload], release: String, at now: Instant, wall: Int64,
+    index: Payload, bodies: [Payload], at now: Instant, wall: Int64,
     isKnown: (ImageFacts) -> Bool = { _ in true }, taken: (CachedImage) -> Void = { _ in }
   ) throws(HandoverProblem) -> Removal {
-    var inheritance = try HandoverInheritance(index, bodies, release: release)
+    var inheritance = try HandoverInheritance(index, bodies)
     var found: [CachedImage] = []
     var room = limits.capacity
     // A picture that would be evicted at once is not even looked at.
@@ -133,12 +133,12 @@ struct HandoverDraft: ~Copyable {
         lastAccess: wall - max(now - image.lastAccess, .zero).wholeSeconds, isStale: image.isStale, body: body))
   }
 
-  consuming func finish(release: String) throws(SystemFailure) -> Handover? {
+  consuming func finish() throws(SystemFailure) -> Handover? {
     guard !entries.isEmpty else { return nil }
     let sealed = try pack.seal()
     let index = HandoverIndex(isClean: isClean, pack: sealed?.identity, entries: entries)
     return Handover(
-      index: try Payload(index.encoded(release: release)).shareable(), bodies: (sealed.map { [$0] } ?? []) + bodies,
+      index: try Payload(index.encoded()).shareable(), bodies: (sealed.map { [$0] } ?? []) + bodies,
       entries: entries.count)
   }
 
@@ -181,10 +181,10 @@ struct HandoverInheritance {
   /// The memfds other than the index and the pack.
   private var bodies: [FileStatus.Identity: Payload] = [:]
 
-  /// Reads the index that a clean stop of the same release has left.
-  init(_ index: Payload, _ bodies: [Payload], release: String) throws(HandoverProblem) {
+  /// Reads the index that a clean stop has left.
+  init(_ index: Payload, _ bodies: [Payload]) throws(HandoverProblem) {
     guard index.count <= HandoverIndex.most else { throw .notWhole }
-    let described = try HandoverIndex.decode(index.bytes, release: release)
+    let described = try HandoverIndex.decode(index.bytes)
     guard described.isClean else { throw .notClean }
     entries = described.entries[...]
     for body in bodies { if let identity = body.identity { self.bodies[identity] = body } }

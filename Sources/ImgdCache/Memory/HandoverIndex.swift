@@ -2,11 +2,11 @@ internal import ImgdSystem
 
 /// The description of the pictures that one process leaves to the next.
 ///
-/// `magic, version, release, clean, pack, entries…`, preceded by a checksum of all these: an index that
-/// another release has written, or that is not whole, is not used.
+/// `magic, version, clean, pack, entries…`, preceded by a checksum of all these: an index in another version of this
+/// layout, or that is not whole, is not used.
 struct HandoverIndex: Equatable {
   private static let magic: UInt64 = 0x696d_6764_686f_7431
-  private static let version: UInt16 = 5
+  static let version: UInt16 = 6
   /// Far more bytes than any process leaves; a larger index is not even read.
   static let most = 32 << 20
 
@@ -17,12 +17,11 @@ struct HandoverIndex: Equatable {
   /// The pictures, the most recently used first.
   var entries: [HandoverEntry]
 
-  func encoded(release: String) -> [UInt8] {
+  func encoded() -> [UInt8] {
     var writer = ByteWriter(capacity: entries.reduce(1_024) { $0 + $1.roughCount })
     writer.put(UInt64(0))
     writer.put(Self.magic)
     writer.put(Self.version)
-    writer.put(release)
     writer.put(UInt8(isClean ? 1 : 0))
     writer.put(UInt8(pack == nil ? 0 : 1))
     if let pack { writer.put(pack) }
@@ -32,10 +31,10 @@ struct HandoverIndex: Equatable {
     return writer.bytes
   }
 
-  static func decode(_ bytes: [UInt8], release: String) throws(HandoverProblem) -> HandoverIndex {
+  static func decode(_ bytes: [UInt8]) throws(HandoverProblem) -> HandoverIndex {
     var reader = ByteReader(bytes[...])
     guard reader.isSealed() else { throw .notWhole }
-    guard reader.number() == magic, reader.number() == version, reader.text() == release else { throw .otherRelease }
+    guard reader.number() == magic, reader.number() == version else { throw .otherLayout }
     let isClean = reader.number(UInt8.self) == 1
     let pack = reader.number(UInt8.self) == 0 ? nil : reader.identity()
     var left: UInt32 = reader.number()

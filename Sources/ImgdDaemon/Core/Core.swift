@@ -110,6 +110,8 @@ final class Core {
 
 /// The parts of the process that commands reach.
 struct Surroundings {
+  /// Why the last reload has changed nothing; nil if it was good.
+  var refusal: () -> String? = { nil }
   var reload: (_ answered: @escaping (ReloadAnswer) -> Void) -> Void
   /// The source that reports memory pressure, and why no better one is used.
   var pressureSource: () -> (name: String, note: String?)

@@ -53,7 +53,9 @@ final class Daemon {
     let source = inheritance.socket == nil ? source : source.served(at: listener.path)
     source.warnOfUnusedSocket(in: wanted)
     let configuration = source.adapted(wanted)
-    if let problem = configuration.network.certificateProblem { Log.warning(.configuration, problem) }
+    if let problem = configuration.network.certificateProblem {
+      Log.warning(.configuration, .settingDoubtful, problem)
+    }
     let directory: Result<DiskDirectory, DirectoryProblem>?
     do throws(StartProblem) { directory = try Self.openDirectory(configuration.disk) } catch {
       if error.exitCode == EX_CONFIG { FailedStart.turnAway(from: listener, because: error.description) }
@@ -111,6 +113,7 @@ final class Daemon {
 
     func surroundings(_ reloader: Reloader, _ status: StatusLine, _ fleet: Configuration.Fleet) -> Surroundings {
       Surroundings(
+        refusal: { [unowned reloader] in reloader.refusal },
         reload: { [unowned reloader] in reloader.reload(then: $0) },
         pressureSource: { [unowned self] in (pressure?.source ?? "none", pressure?.note) },
         onActivity: { status.noteActivity() }, fleetServer: fleet.server.isEmpty ? nil : fleet.server,
@@ -136,7 +139,8 @@ final class Daemon {
       switch error {
       case .taken: throw StartProblem(description: error.description, exitCode: EX_UNAVAILABLE)
       case .unsafe: throw StartProblem(description: error.description, exitCode: EX_CONFIG)
-      case .unavailable: Log.warning(.disk, "no pictures are kept on disk for now: \(error.description)")
+      case .unavailable:
+        Log.warning(.disk, .diskUnavailable, "no pictures are kept on disk for now: \(error.description)")
       }
       return .failure(error)
     }
@@ -280,7 +284,9 @@ final class Daemon {
   /// Ends because the directory of the pictures was removed: the service manager makes it only at a start.
   private func endToBeStartedAgain() {
     guard isServing, !isStopping else { return }
-    Log.warning(.disk, "the directory of the pictures is gone, and only systemd can make it: ends, to be started again")
+    Log.warning(
+      .disk, .directoryGone,
+      "the directory of the pictures is gone, and only systemd can make it: ends, to be started again")
     exitCode = EX_TEMPFAIL
     drain()
   }

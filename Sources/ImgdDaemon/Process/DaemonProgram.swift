@@ -33,12 +33,12 @@ package enum DaemonProgram {
     case .version: return say("imgd \(Release.version)\n")
     case .run, .checkConfiguration, .printConfiguration: break
     }
-    if let problem = environment.inheritanceProblem { Log.warning(.start, problem) }
+    if let problem = environment.inheritanceProblem { Log.warning(.start, .inheritanceUnknown, problem) }
     // These signals wait until the daemon serves, instead of ending it. A signal to stop ends it at once.
     SignalWatch.block([SIGHUP, SIGUSR1])
     do {
       let source = ConfigurationSource(options: options, environment: ProcessEnvironment.all)
-      let configuration = try source.load { Log.warning(.configuration, $0) }
+      let configuration = try source.load { Log.warning(.configuration, .settingDoubtful, $0) }
       switch options.action {
       case .checkConfiguration: return check(source.files(of: configuration))
       case .printConfiguration: return say(configuration.printed())

@@ -29,6 +29,8 @@ final class Reloader {
   private var isReading = false
   private var isStopped = false
   private(set) var current: Configuration
+  /// Why the last reading has changed nothing; nil if it was good.
+  private(set) var refusal: String?
   /// The socket path of the last configuration that was read.
   private var wantedSocket: String
   var onBegin: () -> Void = {}
@@ -83,10 +85,14 @@ final class Reloader {
   private func adopt(_ result: Result<Reading, ConfigurationProblems>) -> ReloadAnswer {
     switch result {
     case .failure(let problems):
-      for line in problems.lines { Log.error(.configuration, "the configuration is not reloaded: \(line)") }
+      for line in problems.lines {
+        Log.error(.configuration, .reloadRefused, "the configuration is not reloaded: \(line)")
+      }
+      refusal = problems.summary
       return .refused(problems)
     case .success(let reading):
-      for warning in reading.warnings { Log.warning(.configuration, warning) }
+      for warning in reading.warnings { Log.warning(.configuration, .settingDoubtful, warning) }
+      refusal = nil
       let socket = reading.configuration.control.socket
       if socket != wantedSocket { source.warnOfUnusedSocket(in: reading.configuration) }
       wantedSocket = socket
@@ -125,7 +131,7 @@ final class Reloader {
       current.origins[change.pattern] = origin
       hasChanged = true
       guard let problem = change.problem else { continue }
-      Log.error(.configuration, "what the file had before stays in force: \(problem)")
+      Log.error(.configuration, .originFileUnusable, "what the file had before stays in force: \(problem)")
     }
     if hasChanged { onReload(current) }
   }
@@ -183,7 +189,7 @@ struct ConfigurationSource: Sendable {
     let usual = Instance(environment: environment, uid: geteuid()).defaults.control.socket
     guard let socket, wanted.control.socket != socket, wanted.control.socket != usual else { return }
     Log.warning(
-      .configuration,
+      .configuration, .settingDoubtful,
       "Control.Socket=\(wanted.control.socket) is not used: systemd has made \(socket); "
         + "set ListenStream= to move it (systemctl edit imgd.socket)")
   }

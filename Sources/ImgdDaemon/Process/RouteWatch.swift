@@ -31,7 +31,9 @@ final class RouteWatch {
     do throws(SystemFailure) {
       monitor = try RouteMonitor(on: loop, isOffline: firstLook()) { [unowned self] _ in report() }
     } catch {
-      Log.notice(.configuration, "whether this machine is offline cannot be seen, so it counts as online: \(error)")
+      Log.notice(
+        .configuration, "whether this machine is offline cannot be seen, so it counts as online: \(error)",
+        .code(.routesUnseen))
     }
   }
 

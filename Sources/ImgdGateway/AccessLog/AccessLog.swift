@@ -123,7 +123,8 @@ private final class LogFile {
       hasFailed = false
     } catch {
       if !hasFailed {
-        Log.warning(.configuration, "the access log cannot be written, and lines are lost: \(error.reason)")
+        Log.warning(
+          .configuration, .accessLogFailed, "the access log cannot be written, and lines are lost: \(error.reason)")
       }
       hasFailed = true
     }

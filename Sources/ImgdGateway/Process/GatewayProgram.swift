@@ -30,7 +30,7 @@ package enum GatewayProgram {
     case .version: return say("imgd-http \(Release.version)\n")
     case .run, .checkConfiguration, .printConfiguration: break
     }
-    if let problem = environment.inheritanceProblem { Log.warning(.start, problem) }
+    if let problem = environment.inheritanceProblem { Log.warning(.start, .inheritanceUnknown, problem) }
     do {
       let configuration = try options.configuration(environment: ProcessEnvironment.all, uid: geteuid())
       switch options.action {

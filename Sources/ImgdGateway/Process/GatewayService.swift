@@ -72,7 +72,7 @@ package struct GatewaySocket {
     descriptor = own?.number
     for other in inherited where other != own {
       Log.warning(
-        .start,
+        .start, .inheritanceUnknown,
         "closed what was inherited as '\(other.name)': imgd-http takes one socket, named "
           + "'\(Self.name)' by FileDescriptorName=")
       close(other.number)
@@ -83,7 +83,7 @@ package struct GatewaySocket {
   func warnOfUnused(_ place: GatewayConfiguration.Place) {
     guard descriptor != nil, place != GatewayConfiguration().listen else { return }
     Log.warning(
-      .configuration,
+      .configuration, .settingDoubtful,
       "HTTP-Gateway.Listen=\(place.text) is not used: systemd has made the socket; set ListenStream= "
         + "to move it (systemctl edit imgd-http.socket)")
   }

@@ -13,11 +13,29 @@ package enum Log {
     case fetch, configuration, start, client, purge, disk, pressure, watchdog, handover, decoder, fleet
   }
 
+  /// What has failed, was refused or is doubtful, in the field IMGD_CODE: each error and each warning has one, and imgd(8)
+  /// says of each what it means.
+  package enum Code: String, CaseIterable {
+    case settingDoubtful = "setting_doubtful", reloadRefused = "reload_refused"
+    case originFileUnusable = "origin_file_unusable", userUnknown = "user_unknown"
+    case descriptorsFew = "descriptors_few", inheritanceUnknown = "inheritance_unknown"
+    case diskUnavailable = "disk_unavailable", diskTrouble = "disk_trouble", directoryGone = "directory_gone"
+    case pictureDamaged = "picture_damaged", handoverRefused = "handover_refused"
+    case decoderUnavailable = "decoder_unavailable", decoderBroke = "decoder_broke"
+    case fleetDown = "fleet_down", fleetReadOnly = "fleet_read_only", fleetRefused = "fleet_refused"
+    case fleetUnlisted = "fleet_unlisted", purgesMissed = "purges_missed", purgesMerged = "purges_merged"
+    case purgesUnreadable = "purges_unreadable", purgesWaiting = "purges_waiting"
+    case clientStalled = "client_stalled", threadSilent = "thread_silent", routesUnseen = "routes_unseen"
+    case accessLogFailed = "access_log_failed", entriesLeftOut = "entries_left_out"
+  }
+
   /// An additional field of an entry.
   package struct Field {
     package let name: StaticString
     package let value: String
 
+    /// What has failed, for a notice: errors and warnings have it anyway.
+    package static func code(_ code: Code) -> Field { Field(name: "IMGD_CODE", value: code.rawValue) }
     /// How many entries of the cache the message is about.
     package static func entries(_ count: Int) -> Field { Field(name: "IMGD_ENTRIES", value: "\(count)") }
     /// How many bytes the message is about.
@@ -49,10 +67,12 @@ package enum Log {
   /// Whether somebody who has started the program by hand is watching.
   package static var isWatched: Bool { unsafe target.isText && isatty(STDERR_FILENO) == 1 }
 
-  /// Sends a program's entries to a target from now on; to be called before anything starts a thread.
+  /// Sends a program's entries to a target from now on, and its last words to standard error; to be called before
+  /// anything starts a thread.
   package static func open(_ target: LogTarget, of program: StaticString) {
     unsafe self.target = target
     unsafe self.program = program
+    LastWords.prepare(for: program, isStream: target.isJournal)
   }
 
   /// Writes debug entries as well; to be called before anything starts a thread.
@@ -68,13 +88,13 @@ package enum Log {
   package static func finish(within limit: Duration) { unsafe writer.take()?.finish(within: limit) }
 
   /// Logs an entry about which the operator has to do something.
-  package static func error(_ subject: Subject, _ message: String, _ fields: Field...) {
-    write(.error, subject, message, fields)
+  package static func error(_ subject: Subject, _ code: Code, _ message: String) {
+    write(.error, subject, message, [.code(code)])
   }
 
   /// Logs an entry about which the operator has to do something if it persists.
-  package static func warning(_ subject: Subject, _ message: String, _ fields: Field...) {
-    write(.warning, subject, message, fields)
+  package static func warning(_ subject: Subject, _ code: Code, _ message: String) {
+    write(.warning, subject, message, [.code(code)])
   }
 
   /// Logs an entry about a new state.
@@ -106,7 +126,9 @@ package enum Log {
     case .admitted(leftOut: 0): break
     case .admitted(let count):
       write(
-        LogEntry(.warning, subject, "entries like the last ones left out because there were too many: \(count)", []))
+        LogEntry(
+          .warning, subject, "entries like the last ones left out because there were too many: \(count)",
+          [.code(.entriesLeftOut)]))
     }
     // Text of a client, a file or an origin may be part of it.
     write(LogEntry(priority, subject, printable(message), fields))
@@ -139,6 +161,7 @@ package enum LogTarget: Sendable {
   }
 
   var isText: Bool { if case .text = self { true } else { false } }
+  fileprivate var isJournal: Bool { if case .journal = self { true } else { false } }
 }
 
 /// One entry of the log, on its way to its target.

@@ -85,6 +85,18 @@ package enum Heap {
   }
 }
 
+/// The last line of a process.
+package enum LastWords {
+  /// Has the process say by which signal it ends, and where, if that is its own mistake. In a stream to the journal the
+  /// line begins with its priority.
+  package static func prepare(for program: StaticString, isStream: Bool) {
+    // A literal has a zero at its end, and lasts.
+    unsafe program.utf8Start.withMemoryRebound(to: CChar.self, capacity: program.utf8CodeUnitCount + 1) {
+      unsafe linux_tell_traps($0, isStream ? 1 : 0)
+    }
+  }
+}
+
 /// The kernel's random numbers.
 package enum Randomness {
   /// Fills every word with random bits.

@@ -41,7 +41,7 @@ import Testing
     try start()
     try reload(try daemon.connect())
     let entry = try #require(journal.receive())
-    for line in ["PRIORITY=3", "SYSLOG_IDENTIFIER=imgd", "IMGD_EVENT=configuration"] {
+    for line in ["PRIORITY=3", "SYSLOG_IDENTIFIER=imgd", "IMGD_EVENT=configuration", "IMGD_CODE=reload_refused"] {
       #expect(entry.lines.contains(line), "\(entry.text)")
     }
     #expect(entry.lines.contains { $0.hasPrefix("MESSAGE=the configuration is not reloaded: ") })

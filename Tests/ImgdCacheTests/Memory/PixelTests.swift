@@ -130,7 +130,7 @@ struct PixelTests {
     let limits = HandoverLimits(
       descriptors: 10, bytes: 1 << 20, packBytes: 1 << 20, indexBytes: 1 << 20)
     let handover = try tier.handover(
-      within: limits, isClean: true, release: "r", at: at(0), wall: 0)
+      within: limits, isClean: true, at: at(0), wall: 0)
     #expect(handover?.entries == 1)
   }
 

@@ -285,10 +285,10 @@ struct VariantTests {
     try first.ask("/a", Self.accept("image/webp"))
     let limits = HandoverLimits(descriptors: 10, bytes: 1 << 20)
     let left = try first.core.memory.handover(
-      within: limits, isClean: true, release: "1", at: first.now, wall: WallClock.seconds)
+      within: limits, isClean: true, at: first.now, wall: WallClock.seconds)
     let handover = try #require(left)
     _ = try second.core.memory.takeOver(
-      index: handover.index, bodies: handover.bodies, release: "1", at: second.now,
+      index: handover.index, bodies: handover.bodies, at: second.now,
       wall: WallClock.seconds, taken: second.core.inherit)
     #expect(try second.outcome("/a", #""cache":"only-if-cached""#) == "memory")
   }

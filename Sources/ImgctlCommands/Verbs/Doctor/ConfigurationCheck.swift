@@ -18,6 +18,15 @@ struct ConfigurationCheck {
     return [Self.finding(code, output.text, of: program, isRoot: geteuid() == 0)].compactMap { $0 }
   }
 
+  /// That the daemon goes on with what it had before.
+  static func refusal(in config: Reply) -> [Finding] {
+    guard let refusal = config.text("refused") else { return [] }
+    return [
+      .problem(
+        "configuration", "the last reload changed nothing: \(refusal)", remedy: "correct it, then: imgctl reload")
+    ]
+  }
+
   /// Judges what `--check-config` has said; nil for a program that could not tell.
   static func finding(_ code: CInt, _ text: String, of program: String, isRoot: Bool) -> Finding? {
     let subject = "configuration"

@@ -1,6 +1,7 @@
 import Glibc
 import ImgdConnection
 import ImgdSystem
+import ImgdWire
 
 /// The state of the daemon's parts, as it reports them.
 struct DaemonCheck {
@@ -12,7 +13,9 @@ struct DaemonCheck {
     config = answers.config.object("config") ?? answers.config
   }
 
-  var findings: [Finding] { [decoder, memory, disk, damage, descriptors].compactMap { $0 } }
+  var findings: [Finding] {
+    [decoder, brokenDecoders, memory, shortage, disk, damage, descriptors, refusedClients].compactMap { $0 }
+  }
 
   private var decoder: Finding? {
     guard let decode = stats.object("decode"), let sandbox = decode.text("sandbox") else { return nil }
@@ -24,10 +27,43 @@ struct DaemonCheck {
         "decoder", "this kernel does not give it the whole sandbox",
         remedy: "Decode.Sandbox=required in imgd.conf turns it off instead")
     default:
+      let note = decode.display("note")
       return .problem(
-        "decoder", "none: no other sizes, encodings and pixels (\(decode.display("note")))",
-        remedy: "install imgd-decoder beside imgd, and libvips42")
+        "decoder", "none: no other sizes, encodings and pixels (\(note))",
+        remedy: note.hasPrefix("the decoder is not installed") || note.hasSuffix("is libvips installed?")
+          ? "install imgd-decoder beside imgd, and libvips42"
+          : "see what has ended it (journalctl IMGD_EVENT=decoder), then have imgd try again: imgctl reload")
     }
+  }
+
+  /// Decoders that came to a bad end, which a damaged picture, a lack of memory or another program has brought about.
+  private var brokenDecoders: Finding? {
+    guard let killed = stats.object("decode")?.number("killed"), killed > 0 else { return nil }
+    return .note(
+      "decoder", "since the start decoders came to a bad end: \(killed)",
+      remedy: "see why, and over which pictures: journalctl IMGD_CODE=decoder_broke")
+  }
+
+  /// Who is short of memory gives his up again and again, which no setting of imgd's changes.
+  private var shortage: Finding? {
+    guard let pressure = stats.object("pressure"), let events = pressure.number("events"), events > 0,
+      let last = pressure.text("last")
+    else { return nil }
+    return .note(
+      "memory", "since the start this machine was short of memory \(events) times, the last time at \(last)",
+      remedy: "see what has it (systemd-cgtop -m); imgd has given up its own, and would with less in Memory.Capacity")
+  }
+
+  /// Connections that were ended or not let in, and over whose most is under way.
+  private var refusedClients: Finding? {
+    guard let counts = stats.object("clients") else { return nil }
+    let (stalled, rejected) = (counts.number("slow_closed") ?? 0, counts.number("rejected") ?? 0)
+    guard stalled + rejected > 0 else { return nil }
+    return .note(
+      "clients",
+      "since the start \(rejected) connections were refused, and \(stalled) closed that took no answers",
+      remedy: "see who asks for how much (imgctl clients) and whose were closed "
+        + "(journalctl IMGD_CODE=client_stalled --output=verbose): that program is to be mended")
   }
 
   private var memory: Finding? {
@@ -63,14 +99,24 @@ struct DaemonCheck {
     let parts = (disk.text("reason") ?? "\(directory) cannot be used").split(separator: ";", maxSplits: 1)
     let text = parts.first.map { String($0) } ?? ""
     let remedy = parts.dropFirst().first.map { String($0.drop { $0 == " " }) }
-    if text.hasSuffix("Too many open files") {
-      return .problem("disk", text, remedy: "raise LimitNOFILE= of imgd.service, or lower Control.MaxClients")
-    }
+    let known = Self.remedies.first { text.hasSuffix($0.end) }?.remedy
     return .problem(
       "disk", text,
-      remedy: remedy ?? "see whether its file system is full or read-only, and whose it is: "
+      remedy: remedy ?? known ?? "see whether its file system is full or read-only, and whose it is: "
         + "df \(directory); ls -ld \(directory)")
   }
+
+  /// What to do about trouble that the system has named. imgd tries again by itself.
+  private static let remedies: [(end: String, remedy: String)] = [
+    ("Too many open files", "raise LimitNOFILE= of imgd.service, or lower Control.MaxClients"),
+    ("No space left on device", "make room on its file system, or lower Disk.Capacity: df shows who has it"),
+    ("Disk quota exceeded", "raise the quota of imgd's user (setquota), or lower Disk.Capacity below it"),
+    (
+      "Input/output error",
+      "its disk fails: journalctl -k says how; replace it, or name another place in Disk.Directory"
+    ),
+    ("Read-only file system", "see why it was made so (journalctl -k), check it with fsck, and: mount -o remount,rw"),
+  ]
 
   /// Files that differ from what was stored point to a disk that is about to fail.
   private var damage: Finding? {
@@ -174,5 +220,28 @@ struct NetworkCheck {
     return .note(
       "proxy", "imgd uses none, though $\(variable) is set here: it does not read this variable",
       remedy: "Network.Proxy=http://HOST:PORT in imgd.conf, if origins are reached that way alone")
+  }
+}
+
+/// Whether this machine's clock can be right: certificates and lifetimes go by it.
+struct ClockCheck {
+  /// A program may come from a machine whose clock is a little ahead.
+  private static let tolerance: Int64 = 86_400
+
+  var findings: [Finding] {
+    var status = stat()
+    // The status lives on this stack.
+    guard unsafe stat("/proc/self/exe", &status) == 0 else { return [] }
+    return Self.finding(now: WallClock.seconds, programMade: Int64(status.st_mtim.tv_sec))
+  }
+
+  static func finding(now: Int64, programMade made: Int64) -> [Finding] {
+    guard now + tolerance < made else { return [] }
+    return [
+      .problem(
+        "clock",
+        "this machine's clock is at \(Timestamp.rfc3339(now)), before imgctl was built: no certificate is valid",
+        remedy: "set it: sudo timedatectl set-ntp yes, or sudo date --set TIME")
+    ]
   }
 }

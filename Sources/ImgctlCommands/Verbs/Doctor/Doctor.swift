@@ -25,7 +25,8 @@ struct Doctor: Verb {
         hasAnswered = true
         findings += DaemonCheck(answers).findings
         findings += NetworkCheck(answers, environment: context.environment).findings + FleetCheck(answers).findings
-        findings += OriginCheck(answers).findings
+        findings += OriginCheck(answers).findings + ClockCheck().findings
+        findings += ConfigurationCheck.refusal(in: answers.config)
       }
     }
     findings += ConfigurationCheck(place: place, environment: context.environment).findings

@@ -52,7 +52,7 @@ final class DiskOpener: DiskPart {
     var opened = opened
     opened.isAnother = last.map { $0 != opened.directory.identities } ?? false
     last = opened.directory.identities
-    if let reason = opened.loss { reports.onNews(.trouble("\(reason); it is set aside")) }
+    if let reason = opened.loss { reports.onNews(.trouble(reason)) }
     files.enter(opened.directory)
     index.begin(cleared: opened.cleared)
     onOpened(opened)

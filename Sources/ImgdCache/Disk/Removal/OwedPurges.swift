@@ -151,7 +151,13 @@ struct OwedFile: Sendable {
     }
   }
 
-  func read() -> [RemovalOrder] { paths.flatMap { path in Self.bytes(of: path).map { OwedCodec.decode($0) } ?? [] } }
+  /// The purges in the file. Where it cannot be read, since a power loss has cut it or a later version has written it,
+  /// they are one of everything: what was purged must not be shown again.
+  func read() -> (orders: [RemovalOrder], areKnown: Bool) {
+    let orders = paths.compactMap { Self.bytes(of: $0) }.map { OwedCodec.decode($0) }
+    if orders.allSatisfy({ !$0.isEmpty }) { return (orders.flatMap(\.self), true) }
+    return ([RemovalOrder(PurgeFilter(), isSoft: false, askedAt: WallClock.seconds)], false)
+  }
 
   private static func bytes(of path: String) -> [UInt8]? {
     let number = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
@@ -173,7 +179,7 @@ struct OwedFile: Sendable {
 /// It leaves out rows and ceilings: nothing can be stored while purges are owed, so they cover everything that
 /// is in the index file when it is next opened.
 enum OwedCodec {
-  private static let version: UInt8 = 1
+  static let version: UInt8 = 1
 
   static func encode(_ orders: [RemovalOrder]) -> [UInt8] {
     var writer = ByteWriter()

@@ -15,7 +15,7 @@ struct OpenedDisk: Sendable {
   var entries: [DiskEntry]?
   var removals: [RemovalOrder] = []
   var fleet = FleetNotes()
-  /// Why an earlier index was given up; nil if there was none, or if it was sound.
+  /// What an earlier process has left and could not be used; nil if there was nothing of that kind.
   var loss: String?
   /// Whether this process had another directory before, so that this one has missed what happened there.
   var isAnother = false
@@ -48,28 +48,29 @@ final class DiskWriter {
       let index = try IndexFile(path: directory.indexPath, access: .readWrite)
       let disk = OpenDisk(directory, index: index)
       opened = disk
-      let owed = takeOwed(disk)
+      let (owed, areKnown) = takeOwed(disk)
       var all = try read(index, in: directory, isClean: index.wasClean && !mayHoldFiles)
       all.removals += owed
+      if !areKnown { all.loss = "purges that were written down cannot be read, so everything is removed" }
       return all
     } catch {
       let trouble = DiskTrouble(error)
       guard trouble.kind == .indexLost else { throw trouble }
       var new = try beginAnew(in: directory)
-      new.loss = trouble.reason
+      new.loss = trouble.reason + "; it is set aside"
       return new
     }
   }
 
   /// Writes purges into the index that an earlier process could not write there; returns them if that fails again.
-  private func takeOwed(_ disk: OpenDisk) -> [RemovalOrder] {
-    let orders = owed.read()
-    guard !orders.isEmpty else { return [] }
+  private func takeOwed(_ disk: OpenDisk) -> (orders: [RemovalOrder], areKnown: Bool) {
+    let (orders, areKnown) = owed.read()
+    guard !orders.isEmpty else { return ([], true) }
     guard let recorded = try? EntryRemoval(disk: disk).record(orders), recorded.allSatisfy({ $0.id != nil }) else {
-      return orders
+      return (orders, areKnown)
     }
     owed.remove()
-    return []
+    return ([], areKnown)
   }
 
   /// Writes purges down and carries them out before the end, as far as time allows.

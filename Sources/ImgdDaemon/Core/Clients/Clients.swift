@@ -130,7 +130,8 @@ final class Clients {
     Log.notice(
       .client,
       "closed the connection of uid \(session.peer.uid), pid \(session.peer.pid): "
-        + "it took nothing for \(limits.stallSeconds) s", .uid(session.peer.uid), .pid(session.peer.pid))
+        + "it took nothing for \(limits.stallSeconds) s", .code(.clientStalled),
+      .uid(session.peer.uid), .pid(session.peer.pid))
   }
 }
 

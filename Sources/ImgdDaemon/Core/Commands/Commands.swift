@@ -32,7 +32,7 @@ final class Commands {
     activity = ActivityCommands(parts, loop: loop)
     fleet = FleetCommand(parts, server: surroundings.fleetServer)
     stats = StatsCommand(parts, origins: origins, loop: loop, in: surroundings)
-    service = ServiceCommands(parts, reload: surroundings.reload)
+    service = ServiceCommands(parts, reload: surroundings.reload, refusal: surroundings.refusal)
   }
 
   func execute(_ line: ParsedLine, from client: ReplyPlace) {
@@ -196,10 +196,15 @@ final class ServiceCommands {
   private let parts: CoreParts
   private let instance: ReceiptID
   private var prepared: (settings: Configuration, json: [UInt8])?
+  private let refusal: () -> String?
   private let readAgain: (_ answered: @escaping (ReloadAnswer) -> Void) -> Void
 
-  init(_ parts: CoreParts, reload: @escaping (_ answered: @escaping (ReloadAnswer) -> Void) -> Void) {
+  init(
+    _ parts: CoreParts, reload: @escaping (_ answered: @escaping (ReloadAnswer) -> Void) -> Void,
+    refusal: @escaping () -> String?
+  ) {
     self.parts = parts
+    self.refusal = refusal
     readAgain = reload
     var receipts = ReceiptSource()
     instance = receipts.next()
@@ -227,6 +232,7 @@ final class ServiceCommands {
       client.reply(id: id) { line in
         line.name("config")
         line.encoded(configuration())
+        if let refusal = refusal() { line.field("refused", refusal) }
       }
       return false
     }

@@ -95,8 +95,9 @@ final class EventHub {
     switch news {
     case .stored(let image, let bytes): stored(image, bytes: bytes, tier: .disk)
     case .evicted(let removal): cache(.evicted, removal, tier: .disk)
-    case .trouble(let reason): Log.warning(.disk, "the disk tier is in trouble: \(reason)")
-    case .damaged(let reason): Log.warning(.disk, "a picture on disk is damaged and was removed: \(reason)")
+    case .trouble(let reason): Log.warning(.disk, .diskTrouble, "the disk tier is in trouble: \(reason)")
+    case .damaged(let reason):
+      Log.warning(.disk, .pictureDamaged, "a picture on disk is damaged and was removed: \(reason)")
     case .recovered: Log.notice(.disk, "the disk tier works again")
     }
   }

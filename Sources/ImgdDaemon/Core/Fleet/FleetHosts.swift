@@ -47,7 +47,7 @@ final class FleetHosts {
       if state.phase == .ok { write() }
     case .unlisted(let reason):
       refusal = reason
-      if let reason { Log.notice(.fleet, "this host is not in the list of hosts: \(reason)") }
+      if let reason { Log.notice(.fleet, "this host is not in the list of hosts: \(reason)", .code(.fleetUnlisted)) }
     case .hosts(let answer): answerAll(with: answer)
     default: break
     }

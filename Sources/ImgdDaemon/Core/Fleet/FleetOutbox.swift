@@ -117,8 +117,8 @@ final class FleetOutbox {
     if notes.position != nil { hasForgotten = true }
     if notes.damaged > 0 {
       Log.warning(
-        .purge, "\(notes.damaged) purges for the fleet cannot be read any more: everything is marked stale on all hosts"
-      )
+        .purge, .purgesUnreadable,
+        "\(notes.damaged) purges for the fleet cannot be read any more: everything is marked stale on all hosts")
       let purge = FleetPurge.ofEverything(isSoft: true)
       history.addOwn(purge)
       disk.keepFleetPurges(inPlaceOfAll: rows + [purge]) { _ in }
@@ -158,7 +158,7 @@ final class FleetOutbox {
     guard items.count > Self.most || waitingBytes > Self.mostBytes else { return false }
     let all = items.values.sorted { $0.serial < $1.serial }
     let purge = FleetPurge.ofEverything(isSoft: all.allSatisfy(\.purge.isSoft))
-    Log.warning(.purge, "\(all.count) purges wait for the fleet's server: they become one of everything")
+    Log.warning(.purge, .purgesMerged, "\(all.count) purges wait for the fleet's server: they become one of everything")
     history.addOwn(purge)
     for item in all { history.settleOwn(item.purge.nonce) }
     (items, waitingBytes, waitingForLog) = ([:], 0, 0)
@@ -202,7 +202,7 @@ final class FleetOutbox {
   func wasRefused(_ nonce: UInt64, _ reason: String) {
     guard underWay.contains(nonce) else { return }
     putBack(nonce)
-    if refusal == nil { Log.warning(.fleet, "purges of this host wait: \(reason)") }
+    if refusal == nil { Log.warning(.fleet, .purgesWaiting, "purges of this host wait: \(reason)") }
     refusal = reason
     guard isUp, retry == nil else { return }
     retry = loop.schedule(after: Self.pause) { [unowned self] in

@@ -139,7 +139,8 @@ final class FleetPurges {
 
   private func noteGap(_ reason: String, at position: FleetPosition?) {
     gaps += 1
-    Log.notice(.fleet, "purges of the fleet may have been missed, everything is stale: \(reason)")
+    Log.notice(
+      .fleet, "purges of the fleet may have been missed, everything is stale: \(reason)", .code(.purgesMissed))
     applied.markEverything(at: position)
   }
 
@@ -158,7 +159,7 @@ final class FleetPurges {
     applied.add(heard, at: position, isOwn: isOwn)
     guard applied.giveUpIfTooMany() else { return }
     gaps += 1
-    Log.notice(.fleet, "too many purges of the fleet wait, everything is stale")
+    Log.notice(.fleet, "too many purges of the fleet wait, everything is stale", .code(.purgesMerged))
   }
 }
 

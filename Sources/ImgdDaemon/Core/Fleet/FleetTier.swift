@@ -255,8 +255,9 @@ final class FleetTier {
     switch state.phase {
     case .connecting: break
     case .ok: Log.notice(.fleet, "\(server) is used")
-    case .readOnly, .down: Log.warning(.fleet, reason)
-    case .refused: Log.error(.fleet, reason)
+    case .readOnly: Log.warning(.fleet, .fleetReadOnly, reason)
+    case .down: Log.warning(.fleet, .fleetDown, reason)
+    case .refused: Log.error(.fleet, .fleetRefused, reason)
     }
   }
 }

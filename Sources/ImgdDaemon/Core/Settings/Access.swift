@@ -91,7 +91,7 @@ private struct Members {
       guard let number else {
         guard !Configuration.Control().admins.contains(member) else { continue }
         Log.warning(
-          .configuration,
+          .configuration, .userUnknown,
           "\(key): there is no \(member.isGroup ? "group" : "user") \(member.name): make it, and reload imgd")
         continue
       }

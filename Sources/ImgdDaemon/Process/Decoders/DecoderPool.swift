@@ -190,7 +190,7 @@ final class DecoderPool: Decoding {
       giveAgain(serial, orFail: failure)
     case .broke(let reason):
       counts.killed += 1
-      Log.warning(.decoder, reason)
+      Log.warning(.decoder, .decoderBroke, reason)
     case .gone: workers.removeAll { $0 === worker }
     }
     advance()
@@ -216,7 +216,7 @@ final class DecoderPool: Decoding {
   private func note(_ failure: FailedDecoderStart) {
     starts.noteFailure(failure, at: loop.now)
     if let pause = starts.paused, loop.now < pause.until {
-      Log.warning(.decoder, failure.reason)
+      Log.warning(.decoder, .decoderUnavailable, failure.reason)
       pauseEnd?.cancel()
       pauseEnd = loop.schedule(after: pause.until - loop.now) { [unowned self] in advance() }
     }

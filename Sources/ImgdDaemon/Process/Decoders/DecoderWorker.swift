@@ -294,7 +294,8 @@ final class DecoderProcess {
 extension SpawnedProgram.End {
   /// The signals by which a program ends because of what it does.
   private static let names = [
-    SIGILL: "SIGILL", SIGABRT: "SIGABRT", SIGBUS: "SIGBUS", SIGFPE: "SIGFPE", SIGSEGV: "SIGSEGV", SIGSYS: "SIGSYS",
+    SIGILL: "SIGILL", SIGABRT: "SIGABRT", SIGBUS: "SIGBUS", SIGFPE: "SIGFPE", SIGTRAP: "SIGTRAP", SIGSEGV: "SIGSEGV",
+    SIGSYS: "SIGSYS",
     SIGXCPU: "SIGXCPU", SIGXFSZ: "SIGXFSZ",
   ]
 

@@ -76,7 +76,7 @@ final class MemoryHandover {
     guard mostDescriptors > 0 else { return nil }
     let limits = HandoverLimits(descriptors: mostDescriptors, bytes: memory.limits.preferred)
     let handover = try? memory.handover(
-      within: limits, isClean: isClean, release: Release.version, at: loop.now, wall: WallClock.seconds)
+      within: limits, isClean: isClean, at: loop.now, wall: WallClock.seconds)
     let replacement = handover.map { StoreChange.Content(index: $0.index, bodies: $0.bodies) }
     let removesFirst = mayBeStored || isChanging
     guard removesFirst || replacement != nil else { return nil }
@@ -105,10 +105,13 @@ final class MemoryHandover {
     guard indices.count == 1, let index = indices.first else { return }
     do throws(HandoverProblem) {
       _ = try memory.takeOver(
-        index: index, bodies: bodies, release: Release.version, at: loop.now, wall: WallClock.seconds,
+        index: index, bodies: bodies, at: loop.now, wall: WallClock.seconds,
         isKnown: { PictureFormat(rawValue: $0.format) != nil }, taken: { core.inherit($0) })
       core.removeFormerKeys()
-    } catch { Log.notice(.handover, "the memory tier begins empty: \(error.description)") }
+    } catch {
+      Log.notice(
+        .handover, "the memory tier begins empty: \(error.description)", .code(.handoverRefused))
+    }
   }
 
   /// Memfds that are not sealed are closed.

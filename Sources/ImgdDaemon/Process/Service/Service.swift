@@ -73,7 +73,8 @@ final class Service {
     }
     let watchdog = Watchdog(period: period, loop: loop, stages: stages) { [manager] in manager.post(.alive) }
     watchdog.onDelay = { late in
-      Log.error(.watchdog, "no answer from \(late.joined(separator: ", ")) for half of \(period)")
+      Log.error(
+        .watchdog, .threadSilent, "no answer from \(late.joined(separator: ", ")) for half of \(period)")
     }
     self.watchdog = watchdog
   }
@@ -238,7 +239,7 @@ struct Inheritance {
     guard closed > 0 else { return }
     let names = unknown.sorted().prefix(3).map { "'\($0)'" }.joined(separator: ", ")
     Log.warning(
-      .start,
+      .start, .inheritanceUnknown,
       "closed what was inherited under \(names)\(unknown.count > 3 ? " and other names" : "") "
         + "(descriptors: \(closed)): imgd takes one socket, named '\(Self.socketName)' by FileDescriptorName=")
   }

@@ -90,8 +90,8 @@ final class LogWriter {
   private func reportLoss() {
     guard lost > 0 else { return }
     let entry = LogEntry(
-      priority: .warning, message: "entries left out because they were not read in time: \(lost)", fields: []
-    )
+      priority: .warning, message: "entries left out because they were not read in time: \(lost)",
+      fields: [("IMGD_CODE", Log.Code.entriesLeftOut.rawValue)])
     lost = 0
     thread.submit { entry.write(to: $0) }
   }

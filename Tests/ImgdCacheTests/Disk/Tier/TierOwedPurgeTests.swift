@@ -1,5 +1,6 @@
 import Glibc
 import ImgdSystem
+import ImgdTestSupport
 import Testing
 
 @testable import ImgdCache
@@ -161,6 +162,31 @@ struct TierOwedPurgeTests {
     stage.pass(.seconds(2))
     for url in Self.gone { #expect(stage.fetch(url) == nil) }
     for url in Self.kept { #expect(stage.fetch(url) != nil) }
+  }
+
+  /// A later version may have owed the purge of anything.
+  @Test(arguments: ["of a later version", "cut", "empty"])
+  func `owed purges that cannot be read are one of everything`(kind: String) throws {
+    let stage = try TierStage.withTagged(.limits(lease: .zero))
+    stage.end()
+    var bytes = OwedCodec.encode([RemovalOrder(TierStage.tagged, isSoft: false, askedAt: 1)])
+    switch kind {
+    case "cut": bytes.removeLast()
+    case "empty": bytes = []
+    default:
+      bytes[8] += 1
+      bytes = resealed(bytes)
+    }
+    let file = "\(stage.runtime)/purges-\(KeyDigest(url: stage.place.path, identifier: nil).hex)"
+    try overwrite(file, bytes)
+    try stage.begin(at: TierStage.start)
+    for number in 0..<4 { #expect(stage.fetch(url(number)) == nil) }
+    #expect(stage.news.troubles.count == 1 && stage.news.troubles[0].contains("everything"), "\(stage.news.troubles)")
+    #expect(access(file, F_OK) != 0 && stage.tier.state == .ok)
+    // From then on it works as ever.
+    stage.store(photo(url(1), on: stage))
+    try stage.restart()
+    #expect(stage.fetch(url(1)) != nil && stage.news.troubles == [])
   }
 }
 

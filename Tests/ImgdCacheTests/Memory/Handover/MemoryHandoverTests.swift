@@ -11,20 +11,20 @@ struct MemoryHandoverTests {
 
   private func leave(
     _ tier: MemoryTier, within limits: HandoverLimits = plenty, isClean: Bool = true,
-    release: String = "1", at now: Int64 = 0, wall: Int64 = 1_000_000
+    at now: Int64 = 0, wall: Int64 = 1_000_000
   ) throws -> Handover? {
     try tier.handover(
-      within: limits, isClean: isClean, release: release, at: at(now), wall: wall)
+      within: limits, isClean: isClean, at: at(now), wall: wall)
   }
 
   /// Another process's view of it: descriptors of its own, and a clock that has just begun.
   private func next(
     _ handover: Handover, tier: MemoryTier = .holding(100 << 20), bodies: [Payload]? = nil,
-    release: String = "1", wall: Int64 = 1_000_000
+    wall: Int64 = 1_000_000
   ) throws -> MemoryTier {
     _ = try tier.takeOver(
       index: try inherited(handover.index),
-      bodies: try (bodies ?? handover.bodies).map(inherited), release: release, at: at(0),
+      bodies: try (bodies ?? handover.bodies).map(inherited), at: at(0),
       wall: wall)
     return tier
   }
@@ -169,10 +169,10 @@ struct MemoryHandoverTests {
     #expect(known.response.entityTag == "\"1\"" && known.tags == ["x"])
     #expect(second.peek(known.key.made(of: known.checksum, form: "small"))?.payload.count == 2)
     expectSound(second)
-    var index = try HandoverIndex.decode(handover.index.bytes, release: "1")
+    var index = try HandoverIndex.decode(handover.index.bytes)
     index.entries = try index.entries.map { try altered($0, bytes: 0, body: .away) }
     let forged = Handover(
-      index: try Payload(index.encoded(release: "1")).shareable(), bodies: [], entries: 2)
+      index: try Payload(index.encoded()).shareable(), bodies: [], entries: 2)
     #expect(try next(forged).count == 0, "nothing cannot have gone")
   }
 
@@ -247,7 +247,7 @@ struct MemoryHandoverTests {
     let index = try Payload(bytes).shareable()
     #expect(throws: HandoverProblem.notWhole) {
       try MemoryTier.holding(1).takeOver(
-        index: index, bodies: [], release: "1", at: at(0), wall: 0)
+        index: index, bodies: [], at: at(0), wall: 0)
     }
   }
 
@@ -296,12 +296,11 @@ struct MemoryHandoverTests {
 
   // MARK: Trusted
 
-  @Test func `only a handover of a clean stop of the same release is taken over`() throws {
+  @Test func `only a handover of a clean stop is taken over`() throws {
     let first = try tier([image("http://h/a", bytes: 200_000)])
     let snapshot = try #require(try leave(first, isClean: false))
     #expect(throws: HandoverProblem.notClean) { try next(snapshot) }
     let clean = try #require(try leave(first))
-    #expect(throws: HandoverProblem.otherRelease) { try next(clean, release: "2") }
     #expect(try next(clean).count == 1)
   }
 
@@ -322,14 +321,14 @@ struct MemoryHandoverTests {
     let left = try #require(try leave(first))
     #expect(try next(left, bodies: []).count == 0)
     #expect(try next(left, bodies: [try Payload(left.bodies[0].bytes).shareable()]).count == 0)
-    var index = try HandoverIndex.decode(left.index.bytes, release: "1")
+    var index = try HandoverIndex.decode(left.index.bytes)
     let entry = index.entries[0]
     for (start, bytes, taken) in [
       (900, 900, 1), (901, 900, 0), (0, 1_801, 0), (0, 1_800, 1), (.max, 1, 0), (0, -1, 0),
     ] as [(UInt32, Int, Int)] {
       index.entries = [try altered(entry, bytes: bytes, body: .packed(start))]
       let forged = Handover(
-        index: try Payload(index.encoded(release: "1")).shareable(), bodies: left.bodies, entries: 1
+        index: try Payload(index.encoded()).shareable(), bodies: left.bodies, entries: 1
       )
       #expect(try next(forged).count == taken)
     }
@@ -352,14 +351,14 @@ struct MemoryHandoverTests {
   {
     let first = try tier((0..<2).map { image("http://h/\($0)", bytes: 200_000 + $0) })
     let left = try #require(try leave(first))
-    var index = try HandoverIndex.decode(left.index.bytes, release: "1")
+    var index = try HandoverIndex.decode(left.index.bytes)
     let body = index.entries[0].body
     for (lengths, taken) in [([200_001, 200_001], 1), ([200_000, 200_001], 0), ([7, 8], 0)] {
       index.entries = try zip(index.entries, lengths).map { entry, length in
         try altered(entry, bytes: length, body: body)
       }
       let forged = Handover(
-        index: try Payload(index.encoded(release: "1")).shareable(), bodies: left.bodies, entries: 2
+        index: try Payload(index.encoded()).shareable(), bodies: left.bodies, entries: 2
       )
       #expect(try next(forged).count == taken)
     }
@@ -370,18 +369,18 @@ struct MemoryHandoverTests {
     let bytes = try #require(try leave(first)).index.bytes
     for count in 0..<bytes.count {
       #expect(throws: HandoverProblem.self) {
-        try HandoverIndex.decode(Array(bytes.prefix(count)), release: "1")
+        try HandoverIndex.decode(Array(bytes.prefix(count)))
       }
     }
     for place in bytes.indices {
       var changed = bytes
       changed[place] ^= 0x20
       #expect(throws: HandoverProblem.notWhole) {
-        try HandoverIndex.decode(changed, release: "1")
+        try HandoverIndex.decode(changed)
       }
     }
     #expect(throws: HandoverProblem.self) {
-      try HandoverIndex.decode(bytes + [0], release: "1")
+      try HandoverIndex.decode(bytes + [0])
     }
   }
 
@@ -405,7 +404,7 @@ struct MemoryHandoverTests {
     let tier = MemoryTier.holding(1 << 20)
     let index = try Payload(signed(forged)).shareable()
     do {
-      _ = try tier.takeOver(index: index, bodies: bodies, release: "1", at: at(5), wall: 1_000_000)
+      _ = try tier.takeOver(index: index, bodies: bodies, at: at(5), wall: 1_000_000)
     } catch { #expect(tier.count == 0) }
     for place in tier.images.newestFirst {
       let image = tier.images.image(at: place)
