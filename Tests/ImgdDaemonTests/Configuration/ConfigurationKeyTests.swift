@@ -1,4 +1,6 @@
 import ImgdCache
+import ImgdSystem
+import ImgdTestSupport
 import Testing
 
 @testable import ImgdProgram
@@ -91,6 +93,31 @@ struct ConfigurationKeyTests {
   @Test func `the keys and their defaults are the documented ones`() {
     let entries = Configuration().entries.map { "\($0.section).\($0.key)=\($0.value)" }
     #expect(entries == Self.defaults.map { "\($0.key)=\($0.value)" })
+  }
+
+  /// A file with a value of its own for every key.
+  @Test func `a file with every key is kept for later releases`() throws {
+    let sections = Dictionary(grouping: Self.others.sorted { $0.key < $1.key }) { $0.key.prefix { $0 != "." } }
+    let text = sections.map { section, keys in
+      "[\(section)]\n" + keys.map { "\($0.key.dropFirst(section.count + 1))=\($0.value)\n" }.joined()
+    }
+    let printed = try read(text.joined()).printed().split(separator: "\n").filter { !$0.hasPrefix("#") }
+    let now = printed.map { $0 + "\n" }.joined()
+    // A later key is in the file of a later release.
+    #expect(try LayoutFixture("configuration-\(Release.version).conf", ofNow: now).text.isEmpty == false)
+  }
+
+  @Test(arguments: LayoutFixture.all("configuration"))
+  func `a file of each release is read as it was meant`(fixture: LayoutFixture) throws {
+    let entries = try read(try fixture.text).entries.map { "\($0.section).\($0.key)=\($0.value)" }
+    var section = ""
+    for line in try fixture.text.split(separator: "\n") {
+      if line.hasPrefix("[") {
+        section = String(line.dropFirst().dropLast())
+      } else {
+        #expect(entries.contains("\(section).\(line)"))
+      }
+    }
   }
 
   @Test func `a printed configuration is read back equal`() throws {
