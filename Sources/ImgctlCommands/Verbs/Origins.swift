@@ -82,7 +82,7 @@ struct RefusalText {
     if let status = refusal.number("status") {
       text = "refuses with status \(status), \(often)"
     } else if let code = refusal.text("code") {
-      text = "cannot be reached (\(printable(code))), \(often)"
+      text = (code == "timeout" ? "does not answer" : "cannot be reached") + " (\(printable(code))), \(often)"
     } else {
       return nil
     }

@@ -89,7 +89,7 @@ extension TransferOutcome {
     switch failure.kind {
     case .httpStatus: return [401, 403].contains(failure.status) ? .status(failure.status ?? 0) : nil
     case .dns, .connect, .tls: return .failure(failure.kind)
-    case .timeout(let phase): return phase < .firstByte ? .failure(failure.kind) : nil
+    case .timeout(let phase): return phase <= .firstByte ? .failure(failure.kind) : nil
     default: return nil
     }
   }
