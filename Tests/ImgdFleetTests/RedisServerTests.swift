@@ -28,7 +28,7 @@ import Testing
     let conversation = try RedisConversation(path: server.socket)
     server.freeze()
     try conversation.send([Array("PING".utf8)])
-    #expect(throws: TestFailure.self) { try conversation.next(seconds: 0) }
+    #expect(throws: TestFailure.self) { try conversation.next(within: .zero) }
     server.thaw()
     #expect(try conversation.next() == .word("PONG"))
   }

@@ -28,7 +28,7 @@ package final class FullListener: Sendable {
     // A queue of length zero holds one connection, which must be there first; all others hang.
     let first = OriginSocket.connectWithoutWaiting(port)
     var request = pollfd(fd: first, events: Int16(POLLOUT), revents: 0)
-    guard poll(&request, 1, 60_000) == 1 else {
+    guard poll(&request, 1, Patience.milliseconds) == 1 else {
       throw TestFailure("the first connection was not accepted")
     }
     sockets =
