@@ -84,3 +84,19 @@ package final class PassedListener: Sendable {
 
   deinit { close(number) }
 }
+
+/// A port for a server that opens its port itself, which nobody else is given while this object exists.
+///
+/// The kernel gives a bound port to nobody who asks for any free one. A server that names it may have it as well, where
+/// it sets SO_REUSEADDR, as those of Redis do.
+package final class ReservedPort: Sendable {
+  package let port: Int
+  private let socket: CInt
+
+  package init() throws {
+    socket = try OriginSocket.bound(isShared: true)
+    port = OriginSocket.port(of: socket)
+  }
+
+  deinit { close(socket) }
+}
