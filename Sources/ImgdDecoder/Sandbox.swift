@@ -25,7 +25,6 @@ enum Sandbox {
     _ = linux_die_with_parent()
     guard fcntl(number, F_GETFD) >= 0, linux_keep_descriptor(number, channel) == 0 else { return nil }
     _ = clearenv()
-    linux_lower_priority(priority)
     // An arena for each thread would reserve 64 MB of addresses.
     linux_limit_arenas(2)
     return DecodeChannel(FileDescriptor(owning: channel))
@@ -41,6 +40,8 @@ enum Sandbox {
     }
     if linux_give_up_rights() == 0, linux_has_given_up_rights() != 0 { layers.insert(.process) }
     if isAlone, linux_give_up_files() == 0, isWithoutFiles { layers.insert(.files) }
+    // The last step: where a machine is busy, a start with this priority would take longer than the daemon waits for it.
+    linux_lower_priority(priority)
     if CallFilter.load(), isWithoutCalls { layers.insert(.calls) }
     return layers
   }

@@ -1,4 +1,5 @@
 import ImgdSystem
+import ImgdTestSupport
 import ImgdWire
 import Testing
 
@@ -78,6 +79,17 @@ struct CompletionTests {
 
   // MARK: What the daemon knows
 
+  /// A daemon is given a second for all its answers, which a busy machine may need for something else: then it is asked
+  /// again.
+  private func expect(_ offered: [String], for words: [String], from daemon: ScriptedDaemon) throws {
+    var found: [String] = []
+    _ = try becomes {
+      found = lines(words, daemon)
+      return found == offered
+    }
+    #expect(found == offered, "\(words)")
+  }
+
   private static let configuration =
     #"{"ok":true,"config":{"Disk":{"Capacity":"1G","Age":"7d"},"Downloads":{"Retries":"2"}}}"#
 
@@ -91,12 +103,12 @@ struct CompletionTests {
   ])
   func `sections are offered, and the keys of one`(word: String, offered: [String]) throws {
     let daemon = try ScriptedDaemon { _ in [.line(Self.configuration)] }
-    #expect(lines(["config", word], daemon) == offered)
+    try expect(offered, for: ["config", word], from: daemon)
   }
 
   @Test func `the daemon is the one that the line names`() throws {
     let daemon = try ScriptedDaemon { _ in [.line(Self.configuration)] }
-    #expect(offers(["--socket", daemon.path, "config", "Di"]).first == "Disk")
+    #expect(try becomes { offers(["--socket", daemon.path, "config", "Di"]).first == "Disk" })
   }
 
   /// A cache with so many entries, of which the given ones begin as is asked; it hears the requests.
@@ -125,7 +137,7 @@ struct CompletionTests {
     let requests = Locked<[String]>([])
     let daemon = try cache(
       of: 3, memory: ["http://h/a", "http://h/b"], disk: ["http://h/b", "http://h/c"], requests)
-    #expect(lines(words, daemon) == ["http://h/a", "http://h/b", "http://h/c"])
+    try expect(["http://h/a", "http://h/b", "http://h/c"], for: words, from: daemon)
     for tier in ["", #","tier":"disk""#] {
       let asked = #"{"cmd":"entries"\#(tier),"prefix":"http://h/""#
       #expect(requests.withLock { $0 }.contains { $0.hasPrefix(asked) })
@@ -135,7 +147,11 @@ struct CompletionTests {
   @Test func `of a large cache the daemon looks at the newest entries alone`() throws {
     let requests = Locked<[String]>([])
     let daemon = try cache(of: 1_000_000, disk: (0..<150).map { "http://h/\($0)" }, requests)
-    #expect(lines(["fetch", "h"], daemon) == (0..<100).map { "http://h/\($0)" })
+    #expect(
+      try becomes {
+        requests.withLock { $0 = [] }
+        return lines(["fetch", "h"], daemon) == (0..<100).map { "http://h/\($0)" }
+      })
     let asked = requests.withLock { $0 }
     #expect(asked.count < 30)
     for request in try asked.dropFirst().map({ try JSONValue(parsing: $0) }) {
@@ -150,8 +166,8 @@ struct CompletionTests {
   @Test func `no more URLs are offered than a shell shows`() throws {
     let urls = (0..<100).map { "http://h/\($0)" }
     let daemon = try cache(of: 200, memory: urls, disk: ["http://h/x"], Locked([]))
-    #expect(lines(["cat", "http://h/"], daemon) == urls)
-    #expect(lines(["cat", ""], try cache(of: 200, Locked([]))) == ["other"])
+    try expect(urls, for: ["cat", "http://h/"], from: daemon)
+    try expect(["other"], for: ["cat", ""], from: cache(of: 200, Locked([])))
   }
 
   @Test func `a URL that would be another one on a terminal is not offered`() throws {
@@ -159,7 +175,7 @@ struct CompletionTests {
     let sound = "http://h/'\"`$(x);&|<>!\\{a,b}*?[a]~^%41#"
     let daemon = try cache(
       of: 9, memory: strange.map { "http://h/\($0)" } + [sound], Locked([]))
-    #expect(lines(["fetch", "http://h/"], daemon) == [sound])
+    try expect([sound], for: ["fetch", "http://h/"], from: daemon)
   }
 
   @Test(arguments: [["fetch", "http://h/"], ["config", ""]])
@@ -169,6 +185,7 @@ struct CompletionTests {
     #expect(lines(words, try ScriptedDaemon { _ in [.line(refusal)] }) == [])
     #expect(lines(words, try ScriptedDaemon { _ in [.close] }) == [])
     #expect(lines(words, try ScriptedDaemon { _ in [.line("nonsense")] }) == [])
+    // It is given a second; other commands would wait for ten, which no machine needs for the rest of this.
     let start = Instant.current
     #expect(lines(words, try ScriptedDaemon { _ in [] }) == [])
     #expect(Instant.current - start < Context.patience)

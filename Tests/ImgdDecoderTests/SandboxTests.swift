@@ -7,6 +7,18 @@ import Testing
 @testable import ImgdDecoder
 
 struct SandboxTests {
+  /// On a machine whose processors are busy a lower one would have the rest of its start take seconds.
+  @Test func `a decoder that starts has the priority of its daemon`() async {
+    await #expect(processExitsWith: .success) {
+      var ends: [CInt] = [-1, -1]
+      guard socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0, &ends) == 0 else { exit(2) }
+      let before = getpriority(CInt(PRIO_PROCESS.rawValue), 0)
+      // What the test would hear of failures over is closed by this.
+      guard Sandbox.begin(channel: ends[1]) != nil else { exit(3) }
+      exit(getpriority(CInt(PRIO_PROCESS.rawValue), 0) == before ? 0 : 1)
+    }
+  }
+
   /// What becomes of each attempt to leave: the number of an error, or the signal that ends the process.
   private static let outcomes: [(trial: SandboxTrial, outcome: String)] = [
     (.readFile, "\(EPERM)"), (.writeFile, "\(EPERM)"), (.lookAtFile, "\(EPERM)"),

@@ -1,4 +1,5 @@
 import Glibc
+import ImgdTestSupport
 import Testing
 
 @testable import ImgdSystem
@@ -124,7 +125,7 @@ struct MailboxTests {
     let most = 20_000
     var received = 0
     let loop = try EventLoop()
-    let alarm = loop.schedule(after: .seconds(60)) { [loop] in loop.stop() }
+    let alarm = loop.schedule(after: Patience.limit) { [loop] in loop.stop() }
     let echoes = Locked<[Mailbox<Int>]>([])
     let home = try loop.makeMailbox { (echo: Int) in
       received += 1

@@ -1,4 +1,5 @@
 import Glibc
+import ImgdTestSupport
 import Testing
 
 @testable import ImgdSystem
@@ -204,7 +205,7 @@ struct WorkerThreadTests {
     let done = Locked(0)
     let worker = try WorkerThread(name: "worker", on: loop) { Counter() }
     for _ in 0..<100 { worker.submit({ _ in done.withLock { $0 += 1 } }) }
-    #expect(worker.stop(within: .seconds(60)))
+    #expect(worker.stop(within: Patience.limit))
     #expect(done.withLock { $0 } == 100)
   }
 

@@ -5,6 +5,7 @@ import ImgdTestSupport
 struct DecoderChild: Hashable {
   let pid: pid_t
   let isZombie: Bool
+  let niceness: Int
 }
 
 extension DaemonProcess {
@@ -15,10 +16,10 @@ extension DaemonProcess {
         let end = text.lastIndex(of: ")"), let start = text.firstIndex(of: "(")
       else { return nil }
       let fields = text[end...].split(separator: " ")
-      guard fields.count > 2, pid_t(fields[2]) == pid, text[start..<end] == "(imgd-decoder" else {
+      guard fields.count > 17, pid_t(fields[2]) == pid, text[start..<end] == "(imgd-decoder" else {
         return nil
       }
-      return DecoderChild(pid: number, isZombie: fields[1] == "Z")
+      return DecoderChild(pid: number, isZombie: fields[1] == "Z", niceness: Int(fields[17]) ?? 0)
     }
   }
 

@@ -5,7 +5,8 @@ import Testing
 
 /// Hosts, clocks, lines and memory that are not as they should be.
 @Suite("A fleet in hardship", .slow) struct FleetHardshipSoakTests {
-  /// A dead host costs its claim, and no more.
+  /// A dead host costs its claim, and no more. How long that is waited for is in the tests of claims, whose clock is
+  /// turned.
   @Test func `does without a host that was killed while it fetched for all`() throws {
     let stage = try FleetStage(hosts: 5)
     let url = stage.pictures.add("/a")
@@ -20,7 +21,6 @@ import Testing
     for host in stage.hosts.dropFirst() {
       let answer = try host.client.receive()
       #expect(["network", "fleet"].contains(answer.outcome))
-      #expect((answer["elapsed_ms"]?.double ?? .infinity) < 6_000)
     }
     #expect(stage.origin.count("/a") <= 5)
     gate.open()

@@ -123,7 +123,7 @@ import Testing
     let host = stage.hosts[0]
     try stage.redis.holdWrites()
     #expect(try host.purge(#""url":"\#(url)""#) == "pending")
-    #expect(try stage.redis.held("eval") == 1)
+    #expect(try becomes { try stage.redis.held("eval") == 1 })
     host.kill()
     #expect(try becomes { try stage.redis.held("eval") == 0 })
     try stage.redis.resumeWrites()

@@ -58,7 +58,7 @@ final class FleetTrial {
     noise = Noise(seed: seed)
     self.grounds = grounds
     stage = try FleetStage(
-      hosts: 9, of: grounds.server, at: grounds.address, settings: [FleetStage.impatience] + grounds.settings)
+      hosts: 9, of: grounds.server, at: grounds.address, settings: [FleetStage.usualPatience] + grounds.settings)
     relay = try SocketRelay(
       to: stage.redis.socket, at: stage.redis.directory + "/relay")
     // A relay leads to one server, whatever becomes of it.

@@ -60,7 +60,6 @@ import Testing
       let answer = try stage.hosts[1].fetch(url, VersionedPictures.inside)
       #expect(try stage.pictures.version(of: path, in: answer) == 1, "\(damage.name)")
       #expect(answer.outcome == "network", "\(damage.name)")
-      #expect((answer["elapsed_ms"]?.double ?? .infinity) < 1_000, "\(damage.name)")
       invalid += 1
       let counted = try stage.hosts[1].count("invalid")
       #expect(counted == invalid, "\(damage.name)")
@@ -68,7 +67,11 @@ import Testing
       #expect(try stage.hosts[2].fetch(url).outcome == "fleet", "\(damage.name)")
       #expect(stage.origin.count(path) == 2)
     }
-    for host in stage.hosts { #expect(try host.state == "ok") }
+    for host in stage.hosts {
+      #expect(try host.state == "ok")
+      // Such a value is not taken for a claim, whose picture would be waited for.
+      #expect(try host.count("waits") == 0 && host.count("timeouts") == 0)
+    }
   }
 
   private func keys(_ stage: FleetStage) throws -> Set<String> {

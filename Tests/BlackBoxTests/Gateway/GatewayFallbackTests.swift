@@ -18,7 +18,7 @@ struct GatewayFallbackTests {
   private func stage(_ settings: String...) throws -> GatewayStage {
     let words = try [file("usual", Self.usual), "icon:" + file("icon", Self.icon)].joined(separator: " ")
     return try GatewayStage(
-      ["Allow=127.0.0.1", "Presets=icon wide:64x48:webp", "Fallback=\(words)", "Timeout=1s"] + settings)
+      ["Allow=127.0.0.1", "Presets=icon wide:64x48:webp", "Fallback=\(words)"] + settings)
   }
 
   @Test func `it has the status of the failure, and is kept for a minute`() throws {
@@ -37,6 +37,10 @@ struct GatewayFallbackTests {
     }
     let away = try stage.gateway.fetch("http://127.0.0.1:1/a")
     #expect(away.status == 502 && away.body == Self.usual)
+  }
+
+  @Test func `it is shown where a picture takes too long`() throws {
+    let stage = try stage("Timeout=1s")
     stage.origin.plan("/hangs", .silence)
     #expect(try stage.gateway.fetch(stage.url("/hangs")).body == Self.usual)
   }

@@ -47,7 +47,7 @@ import Testing
           rest = block[...]
         }
       }
-      guard let part = client.take(within: blocks > 0 ? 0 : 60_000) else {
+      guard let part = client.take(within: blocks > 0 ? 0 : Patience.milliseconds) else {
         if blocks > 0 { continue }
         return answers
       }

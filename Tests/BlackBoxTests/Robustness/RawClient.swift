@@ -55,7 +55,7 @@ final class RawClient {
   }
 
   /// Reads at most so many bytes, waiting for the first; empty at the end, nil in silence.
-  func take(_ most: Int = 65_536, within milliseconds: CInt = 60_000) -> [UInt8]? {
+  func take(_ most: Int = 65_536, within milliseconds: CInt = Patience.milliseconds) -> [UInt8]? {
     guard wait(for: POLLIN, milliseconds: milliseconds) else { return nil }
     var room = [UInt8](repeating: 0, count: most)
     let count = recv(descriptor, &room, most, 0)
@@ -101,7 +101,7 @@ final class RawClient {
   }
 
   @discardableResult
-  private func wait(for events: CInt, milliseconds: CInt = 60_000) -> Bool {
+  private func wait(for events: CInt, milliseconds: CInt = Patience.milliseconds) -> Bool {
     var interest = pollfd(fd: descriptor, events: Int16(events), revents: 0)
     return poll(&interest, 1, milliseconds) > 0
   }

@@ -66,7 +66,6 @@ struct DrainTests {
     }
     #expect(try client.ask(#"{"cmd":"ping"}"#)["ok"]?.bool == true)
     daemon.signal(SIGTERM)
-    client.patience = .seconds(20)
     var ended: Set<Int64> = []
     for _ in 0..<count {
       let line = try client.receive()

@@ -15,7 +15,8 @@ import Testing
     journal = try DatagramPeer(daemon.directory + "/journal/socket")
   }
 
-  /// Starts the daemon where the test's socket is the journal's.
+  /// Starts the daemon where the test's socket is the journal's. On a busy machine such a watchdog has complaints of its
+  /// own now and then.
   private func start(_ settings: String = "") throws {
     try daemon.configure(settings)
     try write("", to: daemon.directory + "/log")
@@ -40,11 +41,10 @@ import Testing
   @Test func `entries have fields of their own`() throws {
     try start()
     try reload(try daemon.connect())
-    let entry = try #require(journal.receive())
+    let lines = try entry(with: "the configuration is not reloaded: ")
     for line in ["PRIORITY=3", "SYSLOG_IDENTIFIER=imgd", "IMGD_EVENT=configuration", "IMGD_CODE=reload_refused"] {
-      #expect(entry.lines.contains(line), "\(entry.text)")
+      #expect(lines.contains(line), "\(lines)")
     }
-    #expect(entry.lines.contains { $0.hasPrefix("MESSAGE=the configuration is not reloaded: ") })
     #expect(daemon.stop() == 0)
     #expect(daemon.log == "")
   }
@@ -78,6 +78,6 @@ import Testing
     _ = daemon.manager.drain()
     for _ in 0..<5 { _ = try #require(daemon.manager.receive(with: "WATCHDOG=1")) }
     #expect(daemon.stop() == 0)
-    #expect(journal.drain().allSatisfy { $0.text == "busy" })
+    #expect(journal.drain().allSatisfy { $0.text == "busy" || $0.lines.contains("IMGD_EVENT=watchdog") })
   }
 }

@@ -12,8 +12,6 @@ import ImgdWire
 ///
 /// The processes are real: they are waited for, and what takes them time takes the pool none.
 final class PoolStage {
-  /// How long a test waits for a process that does not do what it should.
-  private static let patience = Duration.seconds(60)
   /// A decoder learns from its name how it greets.
   private static let names = [
     "honest", "finds-no-library", "ends", "says-nothing", "hangs-up", "talks-nonsense",
@@ -138,7 +136,7 @@ final class PoolStage {
   func turn(
     _ what: String, passing step: Duration = .zero, until isThere: () -> Bool
   ) throws {
-    let end = Instant.current + Self.patience
+    let end = Patience.end
     while !isThere() {
       guard Instant.current < end else { throw TestFailure("there is no \(what)") }
       clock.advance(by: step)

@@ -77,7 +77,8 @@ import Testing
     }
     try server.command("SET", key(digest), "#slow:1")
     #expect(try server.command(bounding) == .number(1))
-    #expect((1...10_000).contains(try left()))
+    // Less, or over already, on a machine that is very busy.
+    #expect(try left() <= 10_000 && left() != -1)
     try server.command("SET", key(digest), "#slow:1", "PX", "60000")
     #expect(try server.command(bounding) == .number(0))
     #expect(try left() > 10_000)
@@ -88,16 +89,17 @@ import Testing
     let bench = try FleetBench(on: server)
     let digest = TestedPicture().digest
     let serial = try bench.claim(digest)
-    try server.command("PEXPIRE", key(digest), "5000")
+    // For longer than a claim has: what is renewed ends sooner.
+    try server.command("PEXPIRE", key(digest), "600000")
     bench.engine.renew(serial: serial)
     _ = try bench.look(digest, claims: false)
     guard case .number(let left) = try server.command("PTTL", key(digest)) else { return }
-    #expect(left > 5_000)
+    #expect(left <= 10_000 && left != -1)
     // Somebody else's is not.
-    try server.command("SET", key(digest), "#other:1", "PX", "5000")
+    try server.command("SET", key(digest), "#other:1", "PX", "600000")
     bench.engine.renew(serial: serial)
     _ = try bench.look(digest, claims: false)
     guard case .number(let others) = try server.command("PTTL", key(digest)) else { return }
-    #expect(others <= 5_000)
+    #expect(others > 10_000)
   }
 }

@@ -27,9 +27,8 @@ struct SharedLayoutTests {
   func `a value of each release is read`(fixture: LayoutFixture) throws {
     let written = try #require(Self.values.first { Int($0.layout) == fixture.number })
     let read = try FleetValue.decode(ArrivedValue(fixture.bytes), under: written.record.digest).get()
-    // Without what no answer without a picture has.
-    #expect(read.record == written.record.sane && read.payload.bytes == written.payload.bytes)
-    #expect(read.mark == written.mark && read.stamp == written.stamp && read.begunAt == written.begunAt)
+    #expect(read.front == written.front && read.payload.bytes == written.payload.bytes)
+    #expect(read.record.url == written.record.url && read.mark == written.mark && read.begunAt == written.begunAt)
   }
 
   private static let purge: PurgeEntry = {

@@ -60,7 +60,7 @@ struct TLSTests {
 
   /// Turns the loop until something is there.
   private func wait<R>(_ what: String, _ found: () -> R?) throws -> R {
-    let deadline = Instant.current + .seconds(60)
+    let deadline = Patience.end
     while true {
       if let found = found() { return found }
       guard Instant.current < deadline else { throw TestFailure("no \(what)") }

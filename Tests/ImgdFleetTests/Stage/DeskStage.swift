@@ -135,8 +135,7 @@ final class DeskStage: FleetHost {
 
   /// Turns until something holds, which a real server or another thread brings about.
   func turn(_ what: String, until holds: () throws -> Bool) throws {
-    // Only for a test that has failed: how long a busy machine takes is unknown.
-    let deadline = Instant.current + .seconds(60)
+    let deadline = Patience.end
     while try !holds() {
       guard Instant.current < deadline else { throw TestFailure("no \(what); there are \(all)") }
       loop.tick(waiting: true)

@@ -22,7 +22,7 @@ struct AccessLogTests {
   @Test func `lines are written in their order, and all before the end`() throws {
     let log = try AccessLog(as: .combined, into: path)
     for number in 1...1_000 { log.append(entry("/\(number)")) }
-    log.finish(within: .seconds(60))
+    log.finish(within: Patience.limit)
     #expect(targets(in: path) == (1...1_000).map { "/\($0)" } && log.lost == 0)
   }
 
@@ -37,7 +37,7 @@ struct AccessLogTests {
     #expect(try becomes { targets(in: path) == ["/before"] })
     #expect(rename(path, path + ".1") == 0)
     log.append(entry("/after"))
-    log.finish(within: .seconds(60))
+    log.finish(within: Patience.limit)
     #expect(targets(in: path) == ["/after"] && targets(in: path + ".1") == ["/before"])
   }
 
@@ -55,7 +55,7 @@ struct AccessLogTests {
     #expect(try becomes { log.lost == 1 })
     #expect(rmdir(path) == 0)
     log.append(entry("/kept"))
-    log.finish(within: .seconds(60))
+    log.finish(within: Patience.limit)
     #expect(targets(in: path) == ["/kept"] && log.lost == 1)
   }
 
@@ -64,7 +64,7 @@ struct AccessLogTests {
     let large = entry("/" + String(repeating: "x", count: AccessLog.mostWaiting))
     log.append(large)
     log.append(entry("/kept"))
-    log.finish(within: .seconds(60))
+    log.finish(within: Patience.limit)
     #expect(log.lost == 1 && targets(in: path) == ["/kept"])
   }
 

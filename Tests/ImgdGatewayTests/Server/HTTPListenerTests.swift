@@ -56,7 +56,7 @@ struct HTTPListenerTests {
 
   private static func accepted(by listener: HTTPListener) throws -> CInt {
     var ready = pollfd(fd: listener.socket.number, events: Int16(POLLIN), revents: 0)
-    try #require(poll(&ready, 1, 5_000) == 1)
+    try #require(poll(&ready, 1, Patience.milliseconds) == 1)
     return accept(ready.fd, nil, nil)
   }
 

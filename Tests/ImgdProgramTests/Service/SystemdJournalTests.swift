@@ -143,7 +143,7 @@ import Testing
       }
       #expect(texts.last?.contains("in time: 1\n") == true)
       writer.write(LogEntry(priority: .notice, message: "after", fields: []))
-      writer.finish(within: .seconds(60))
+      writer.finish(within: Patience.limit)
       #expect(peer.receive(within: 0)?.text.hasPrefix("MESSAGE=after\n") == true)
     }
   }

@@ -88,7 +88,7 @@ struct SystemdNotifierTests {
       let manager = try makeManager()
       let outcome = Shared<Bool?>(nil)
       let thread = try ImgdSystem.Thread(name: "barrier") {
-        let isProcessed = notifier.waitUntilProcessed(atMost: .seconds(60))
+        let isProcessed = notifier.waitUntilProcessed(atMost: Patience.limit)
         outcome.with { $0 = isProcessed }
       }
       let message = try #require(manager.receive())
@@ -119,7 +119,7 @@ struct SystemdNotifierTests {
       #expect(!notifier.send(.alive))
       #expect(!notifier.store([payload], named: "memory"))
       #expect(!notifier.remove(named: "memory"))
-      #expect(!notifier.waitUntilProcessed(atMost: .seconds(60)))
+      #expect(!notifier.waitUntilProcessed(atMost: Patience.limit))
     }
   }
 
@@ -129,7 +129,7 @@ struct SystemdNotifierTests {
         setenv("NOTIFY_SOCKET", name, 1)
         #expect(!notifier.send(.ready(status: "")), "\(name)")
         #expect(!notifier.remove(named: "memory"))
-        #expect(!notifier.waitUntilProcessed(atMost: .seconds(60)))
+        #expect(!notifier.waitUntilProcessed(atMost: Patience.limit))
       }
     }
   }

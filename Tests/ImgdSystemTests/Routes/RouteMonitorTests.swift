@@ -152,7 +152,7 @@ struct KernelRouteTests {
       let before = try !RouteMonitor.findsWayOut()
       let monitor = try RouteMonitor(on: loop, isOffline: before) { _ in }
       try network.setLink(up: up)
-      let alarm = loop.schedule(after: .seconds(10)) {}
+      let alarm = loop.schedule(after: Patience.limit) {}
       while monitor.isOffline == before, loop.now < alarm.deadline { loop.tick(waiting: true) }
       return [before, monitor.isOffline]
     }
@@ -164,7 +164,7 @@ struct KernelRouteTests {
     let isOffline = try network.inside {
       let loop = try EventLoop()
       let monitor = try RouteMonitor(on: loop, isOffline: false) { _ in }
-      let alarm = loop.schedule(after: .seconds(10)) {}
+      let alarm = loop.schedule(after: Patience.limit) {}
       while !monitor.isOffline, loop.now < alarm.deadline { loop.tick(waiting: true) }
       return monitor.isOffline
     }

@@ -52,7 +52,7 @@ package final class DatagramPeer: @unchecked Sendable {
   }
 
   /// The next datagram; nil when none comes in time.
-  package func receive(within milliseconds: CInt = 60_000) -> Message? {
+  package func receive(within milliseconds: CInt = Patience.milliseconds) -> Message? {
     var request = pollfd(fd: number, events: Int16(POLLIN), revents: 0)
     guard poll(&request, 1, milliseconds) > 0 else { return nil }
     return take()

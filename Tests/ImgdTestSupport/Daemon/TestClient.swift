@@ -13,7 +13,7 @@ package final class TestClient: @unchecked Sendable {
   private let turn: (() -> Void)?
 
   /// How long an answer may take before the test has failed.
-  package var patience = Duration.seconds(60)
+  package var patience = Patience.limit
 
   package init(socket path: String) throws {
     number = try connect(to: path)

@@ -8,7 +8,7 @@ package final class HTTPConversation {
 
   package init(_ socket: String) throws {
     number = try connect(to: socket)
-    var patience = timeval(tv_sec: 60, tv_usec: 0)
+    var patience = timeval(tv_sec: Int(Patience.limit.components.seconds), tv_usec: 0)
     setsockopt(
       number, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
   }

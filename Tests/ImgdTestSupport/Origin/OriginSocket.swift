@@ -11,9 +11,15 @@ enum OriginSocket {
   }
 
   /// A socket that is bound to a port, by default a free one, and does not listen yet.
-  static func bound(ipv6: Bool = false, port: Int = 0, everywhere: Bool = false) throws -> CInt {
+  ///
+  /// While one that `isShared` does not listen, another program may bind the port as well, if it asks for that one.
+  static func bound(
+    ipv6: Bool = false, port: Int = 0, everywhere: Bool = false, isShared: Bool = false
+  ) throws -> CInt {
     let number = socket(
       ipv6 ? AF_INET6 : AF_INET, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    var on: CInt = isShared ? 1 : 0
+    setsockopt(number, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<CInt>.size))
     guard (ipv6 ? bindIPv6(number) : bindIPv4(number, port, everywhere)) == 0 else {
       throw TestFailure("no port for the origin: errno \(errno)")
     }

@@ -36,13 +36,11 @@ package final class Shared<Value>: @unchecked Sendable {
     return body(&value)
   }
 
-  /// Waits until `take` returns a value; nil after `seconds`.
-  ///
-  /// The limit only ends a test that has failed; it allows for a busy machine.
-  package func wait<R>(seconds: Int = 60, for take: (inout Value) -> R?) -> R? {
+  /// Waits until `take` returns a value; nil when none comes in time.
+  package func wait<R>(atMost limit: Duration = Patience.limit, for take: (inout Value) -> R?) -> R? {
     var deadline = timespec()
     clock_gettime(CLOCK_MONOTONIC, &deadline)
-    deadline.tv_sec += seconds
+    deadline.tv_sec += Int(limit.components.seconds)
     pthread_mutex_lock(mutex)
     defer { pthread_mutex_unlock(mutex) }
     while true {

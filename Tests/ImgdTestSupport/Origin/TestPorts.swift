@@ -28,7 +28,7 @@ package final class FullListener: Sendable {
     // A queue of length zero holds one connection, which must be there first; all others hang.
     let first = OriginSocket.connectWithoutWaiting(port)
     var request = pollfd(fd: first, events: Int16(POLLOUT), revents: 0)
-    guard poll(&request, 1, 60_000) == 1 else {
+    guard poll(&request, 1, Patience.milliseconds) == 1 else {
       throw TestFailure("the first connection was not accepted")
     }
     sockets =
@@ -83,4 +83,20 @@ package final class PassedListener: Sendable {
   }
 
   deinit { close(number) }
+}
+
+/// A port for a server that opens its port itself, which nobody else is given while this object exists.
+///
+/// The kernel gives a bound port to nobody who asks for any free one. A server that names it may have it as well, where
+/// it sets SO_REUSEADDR, as those of Redis do.
+package final class ReservedPort: Sendable {
+  package let port: Int
+  private let socket: CInt
+
+  package init() throws {
+    socket = try OriginSocket.bound(isShared: true)
+    port = OriginSocket.port(of: socket)
+  }
+
+  deinit { close(socket) }
 }

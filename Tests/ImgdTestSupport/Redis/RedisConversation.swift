@@ -10,9 +10,9 @@ package final class RedisConversation {
   }
 
   /// Sends a command and waits for the answer to it.
-  package func answer(to parts: [[UInt8]], seconds: Int = 60) throws -> RedisValue {
+  package func answer(to parts: [[UInt8]]) throws -> RedisValue {
     try send(parts)
-    return try next(seconds: seconds)
+    return try next()
   }
 
   /// Sends a command.
@@ -29,15 +29,15 @@ package final class RedisConversation {
   }
 
   /// The next answer, or a message to a channel.
-  package func next(seconds: Int = 60) throws -> RedisValue {
-    let deadline = Instant.current + .seconds(seconds)
+  package func next(within limit: Duration = Patience.limit) throws -> RedisValue {
+    let deadline = Instant.current + limit
     while true {
       if let (value, rest) = RedisValue.parse(arrived[...]) {
         arrived = Array(rest)
         return value
       }
       guard try socket.wait(forRoom: false, until: deadline) else {
-        throw TestFailure("no answer of the redis-server for \(seconds) seconds")
+        throw TestFailure("no answer of the redis-server")
       }
       switch try socket.receive() {
       case .bytes(let bytes, _): arrived += bytes

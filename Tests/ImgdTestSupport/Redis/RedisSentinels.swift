@@ -4,8 +4,7 @@ import Glibc
 package final class RedisSentinels: Sendable {
   private static let count = 3
 
-  /// Where they listen, on loopback.
-  package let ports: [Int]
+  private let reserved: [ReservedPort]
   private let name: String
   private let directories: [String]
   private let programs: Shared<[pid_t]>
@@ -14,14 +13,14 @@ package final class RedisSentinels: Sendable {
   package init(watching master: RedisServer, as name: String) throws {
     guard let port = master.port else { throw TestFailure("the master has no port") }
     self.name = name
-    ports = try (0..<Self.count).map { _ in try RedisServer.freePort() }
+    reserved = try (0..<Self.count).map { _ in try ReservedPort() }
     directories = try (0..<Self.count).map { _ in try TemporaryDirectory.make() }
     programs = Shared([])
     for (number, directory) in directories.enumerated() {
       let file = directory + "/sentinel.conf"
       try write(
         """
-        port \(ports[number])
+        port \(reserved[number].port)
         bind 127.0.0.1
         unixsocket \(directory)/sentinel.socket
         dir \(directory)
@@ -38,6 +37,9 @@ package final class RedisSentinels: Sendable {
       throw TestFailure("a Sentinel does not know the others: \(read(directory + "/output") ?? "")")
     }
   }
+
+  /// Where they listen, on loopback.
+  package var ports: [Int] { reserved.map(\.port) }
 
   /// The port of the master that the first of them names; nil where it does not answer.
   package var masterPort: Int? {

@@ -20,7 +20,7 @@ package final class RedisServer: Sendable {
 
   package let directory: String
   package let socket: String
-  package let port: Int?
+  private let reserved: ReservedPort?
   private let wrapper: [String]
   private let executable = RedisProgram.current.rawValue
   /// Nil while it does not run.
@@ -36,7 +36,7 @@ package final class RedisServer: Sendable {
     wrapper = network?.wrapper ?? []
     directory = try TemporaryDirectory.make()
     socket = directory + "/redis.socket"
-    port = hasPort ? try Self.freePort() : nil
+    reserved = hasPort ? try ReservedPort() : nil
     program = Shared(nil)
     self.options = Shared(options)
     try start(waits: waits)
@@ -46,6 +46,8 @@ package final class RedisServer: Sendable {
     kill()
     TemporaryDirectory.remove(directory)
   }
+
+  package var port: Int? { reserved?.port }
 
   /// The number of its process.
   package var pid: pid_t? { program.with { $0 } }
@@ -146,12 +148,5 @@ package final class RedisServer: Sendable {
     guard let answer = try? command("PING") else { return false }
     if case .failure(let text) = answer { return !text.hasPrefix("LOADING") }
     return true
-  }
-
-  /// A port that is free now; somebody else may take it before the server does, which then does not start.
-  package static func freePort() throws -> Int {
-    let number = try OriginSocket.bound()
-    defer { close(number) }
-    return OriginSocket.port(of: number)
   }
 }

@@ -66,7 +66,7 @@ package final class PseudoTerminal {
         defer { unread.removeSubrange(..<end) }
         return String(decoding: unread[..<end], as: UTF8.self)
       }
-      guard readMore(within: 60_000) else {
+      guard readMore(within: Patience.milliseconds) else {
         let shown = String(decoding: unread, as: UTF8.self).debugDescription
         throw TestFailure("the program never wrote \(text.debugDescription), but \(shown)")
       }

@@ -33,7 +33,7 @@ final class PlannedNames: Sendable {
       state.mostWaiting = max(state.waiting, state.mostWaiting)
     }
     defer { state.with { $0.waiting -= 1 } }
-    return state.wait(seconds: 600) { state in
+    return state.wait(atMost: Patience.limit * 10) { state in
       state.answers[name] ?? (state.isReleased ? .unknown : nil)
     } ?? .unknown
   }

@@ -87,7 +87,7 @@ private struct Room: Sendable {
 
   /// Those that come last wait for all the others.
   func take() {
-    let found: Void? = free.wait(seconds: 7_200) { free in
+    let found: Void? = free.wait(atMost: .seconds(7_200)) { free in
       guard free > 0 else { return nil }
       free -= 1
     }

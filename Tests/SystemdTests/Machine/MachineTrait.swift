@@ -72,7 +72,7 @@ private final class OwnThread: TaskExecutor {
 
   /// nil when there is nothing more to do.
   private func next() -> UnownedJob? {
-    let next: UnownedJob?? = state.wait(seconds: 3_600) { state in
+    let next: UnownedJob?? = state.wait(atMost: .seconds(3_600)) { state in
       if !state.jobs.isEmpty { return state.jobs.removeFirst() }
       return state.isOver ? .some(nil) : nil
     }

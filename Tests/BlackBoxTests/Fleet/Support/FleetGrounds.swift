@@ -20,6 +20,7 @@ final class FleetGrounds {
   private var replica: RedisServer?
   private var sentinels: RedisSentinels?
   private var certificates: TemporaryDirectory?
+  private var reserved: ReservedPort?
 
   /// Servers at their sockets, or in a network from which lines lead to hosts. Sentinels are on this machine.
   init(_ kind: Kind, in network: PrivateNetwork? = nil) throws {
@@ -34,17 +35,17 @@ final class FleetGrounds {
       server = try start(RedisServer.rules)
       address = place(of: server)
     case .secure, .several:
-      let (directory, port) = (TemporaryDirectory(), try RedisServer.freePort())
+      let (directory, reserved) = (TemporaryDirectory(), try ReservedPort())
       let authority = try TestCertificates(in: directory.path)
       try authority.sign("server", for: "IP:\(host)")
       let files = ["cert-file", "server.pem", "key-file", "server.key", "ca-cert-file", "authority.pem"]
       let options = stride(from: 0, to: files.count, by: 2).flatMap { place in
         ["--tls-\(files[place])", "\(directory.path)/\(files[place + 1])"]
       }
-      server = try start(RedisServer.rules + options + ["--tls-port", "\(port)", "--tls-auth-clients", "no"])
-      address = "rediss://\(host):\(port)"
+      server = try start(RedisServer.rules + options + ["--tls-port", "\(reserved.port)", "--tls-auth-clients", "no"])
+      address = "rediss://\(host):\(reserved.port)"
       settings = ["Fleet.CAFile=\(authority.authority)"]
-      certificates = directory
+      (certificates, self.reserved) = (directory, reserved)
       guard kind == .several else { break }
       pictures = try (0..<3).map { _ in try start(["--maxmemory-policy", "allkeys-lfu"]) }
       settings.append("Fleet.Pictures=" + pictures.map(place).joined(separator: " "))

@@ -13,7 +13,10 @@ final class FleetStage {
 
   /// A server that is slow for a moment costs no second request to the origin, unless a test wants that.
   static let patience = "Fleet.Timeout=10s"
-  static let impatience = "Fleet.Timeout=50ms"
+  /// For a server that is to stand still, after it has answered in time on a busy machine.
+  static let impatience = "Fleet.Timeout=1s"
+  /// Where everything has to go well however late the server answers.
+  static let usualPatience = "Fleet.Timeout=50ms"
 
   private let settings: [String]
   /// Where the hosts find their server; nil for its socket.
