@@ -17,7 +17,7 @@ final class Crowd: Sendable {
   /// Lets each finish what it has begun; false if one of them does not come to an end.
   func leave() -> Bool {
     state.with { $0.isOver = true }
-    return state.wait(seconds: 120) { $0.present == 0 ? true : nil } ?? false
+    return state.wait { $0.present == 0 ? true : nil } ?? false
   }
 
   private func admit(_ stay: @escaping @Sendable (() -> Bool) -> Void) {
