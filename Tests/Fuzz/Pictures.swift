@@ -1,17 +1,25 @@
-// Entry for libFuzzer, compiled together with the sources that it tests, from the root of the
-// project:
-//
-//   swiftc -O -sanitize=fuzzer,address -parse-as-library -package-name imgd \
-//     $(find Sources/ImgdPicture -name '*.swift') Tests/Fuzz/picture.swift -o fuzz-picture
-//   SWIFT_BACKTRACE=enable=no ./fuzz-picture -max_total_time=60 CORPUS
+@testable import ImgdPicture
 
-/// Any bytes are a picture with sane numbers, or a reason; a trap is the finding.
-@_cdecl("LLVMFuzzerTestOneInput")
-public func fuzzPicture(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
-  let bytes = Array(UnsafeBufferPointer(start: start, count: count))
-  guard let picture = try? PictureProbe.recognise(bytes.span) else { return 0 }
-  precondition(picture.width > 0 && picture.height > 0, "a picture has both sides")
-  precondition(picture.frames > 0, "a picture has a frame")
-  precondition((1...8).contains(picture.orientation), "an orientation is one of eight")
-  return 0
+extension FuzzTarget {
+  /// Any bytes are a picture with sane numbers, or a reason. libvips is the oracle.
+  static let pictures = FuzzTarget(
+    "pictures", of: ["ImgdPicture"], longest: 1024, show: showPicture
+  ) { bytes in
+    do throws(NotAPicture) {
+      let picture = try PictureProbe.recognise(bytes.span)
+      expect(picture.width > 0 && picture.height > 0, "a picture has both sides")
+      expect(picture.width <= Int32.max && picture.height <= Int32.max, "sides fit where they are kept")
+      expect((1...PictureProbe.mostSteps).contains(picture.frames), "a picture has a frame, and few")
+      expect((1...8).contains(picture.orientation), "an orientation is one of eight")
+      expect((try? PictureProbe.recognise(bytes.span)) == picture, "it is the same each time")
+    } catch {
+      expect(!error.reason.isEmpty && error.reason.utf8.count < 200, "a reason is a phrase")
+      expect(!error.reason.utf8.contains { $0 < 0x20 }, "a reason is one line")
+    }
+  }
+
+  private static func showPicture(_ bytes: [UInt8]) -> String {
+    guard let picture = try? PictureProbe.recognise(bytes.span) else { return "no" }
+    return "yes \(picture.format.name) \(picture.width) \(picture.height) \(picture.frames) \(picture.orientation)"
+  }
 }
