@@ -21,8 +21,9 @@ SEED ?= 1
 # `make install` installs below $(DESTDIR)$(PREFIX).
 PREFIX ?= /usr/local
 DESTDIR ?=
-# How long each fuzzer of `make fuzz` runs.
+# How long each fuzzer of `make fuzz` runs, and which; all of them unless some are given.
 FUZZ_SECONDS ?= 60
+TARGET ?=
 
 # Before a build: installs the packages for it, and removes products that another directory has left.
 prepare = .ci/install-packages build $(1) && .ci/build-place
@@ -50,8 +51,8 @@ help:
 	@echo 'make check-packages  whether a minimal Debian has all that it needs'
 	@echo 'make check-source-package   whether dpkg-buildpackage makes what make deb makes'
 	@echo 'make bench           compare imgd with its peers [ARGS=--quick]'
-	@echo 'make fuzz            feed the parsers random input [FUZZ_SECONDS=60]'
-	@echo 'make soak            a daemon under load, and one fault after another, as root [SOAK_MINUTES=5] [SEED=1] [ARGS=...]'
+	@echo 'make fuzz            feed the parsers random input [FUZZ_SECONDS=60] [TARGET=...]'
+	@echo 'make soak            a daemon under load, and one fault after another, as root [SOAK_MINUTES=5] [SEED=1]'
 	@echo 'make nightly         what is run once a week: check-slow, fuzz, soak, check-image, check-source-package'
 	@echo 'make install-deps    install the Debian packages that all of this needs'
 	@echo 'make clean           remove what was built'
@@ -145,8 +146,8 @@ bench:
 	@.build/benchmarks/release/imgd-bench --programs .build/release $(ARGS)
 
 fuzz:
-	@$(call prepare)
-	@.ci/fuzz '$(FUZZ_SECONDS)'
+	@$(call prepare,fuzz)
+	@.ci/fuzz '$(FUZZ_SECONDS)' $(TARGET)
 
 soak:
 	@$(call prepare,soak)
@@ -157,7 +158,7 @@ nightly:
 	@.ci/nightly
 
 install-deps:
-	@.ci/install-packages build demo page test deb image check bench
+	@.ci/install-packages build demo page test deb image check bench fuzz soak
 
 clean:
 	@rm -rf .build

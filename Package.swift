@@ -282,3 +282,17 @@ if Context.environment["IMGD_EMBEDDED"] != nil {
     if target.name == "ImgdSystem" { target.exclude = ["MemoryPressure", "Routes"] }
   }
 }
+
+// One program with all fuzzers, which is built with coverage and a sanitizer in every module: `.ci/fuzz` asks for it.
+if Context.environment["IMGD_FUZZ"] != nil {
+  package.targets.append(
+    .executableTarget(
+      name: "fuzz",
+      dependencies: [
+        "ImgdDaemon", "ImgdGateway", "ImgdConnection", "ImgdProgram", "ImgdTransfer", "ImgdCache", "ImgdPicture",
+        "ImgdDecode", "ImgdFleet", "ImgdWire", "ImgdSystem", "ImgdText",
+      ],
+      path: "Tests/Fuzz",
+      exclude: ["Corpus", "corpora.py", "oracles.py"],
+      swiftSettings: testing))
+}

@@ -184,7 +184,7 @@ struct http_head http_read_head(
   if (!info || method + method_length + 1 != target) return reading.head;
   if (target + target_length + 1 != version || !ends_line(version + strlen(version))) return reading.head;
   MHD_get_connection_values_n(connection, MHD_HEADER_KIND, read_field, &reading);
-  // The empty line.
-  reading.head.is_strict = reading.at + 2 == method + info->header_size;
+  // The empty line, for which the library also takes one with a colon behind the end of another that had no return.
+  reading.head.is_strict = reading.at + 2 == method + info->header_size && ends_line(reading.at);
   return reading.head;
 }

@@ -112,7 +112,8 @@ extension LineFramer {
   private mutating func lengthen(by piece: Span<UInt8>, _ take: (borrowing Finding) -> Flow) {
     guard !isSkipping, !piece.isEmpty else { return }
     guard kept.count + piece.count > longestLine else { return kept.appendBytes(piece) }
-    let first = kept.first ?? piece[0]
+    let room = max(0, longestLine - kept.count)
+    let first = firstByte(of: kept.span) ?? firstByte(of: piece.extracting(0..<min(piece.count, room)))
     // The buffer is freed: most sessions are idle most of the time.
     kept = []
     isSkipping = true
@@ -132,15 +133,17 @@ extension LineFramer {
       isSkipping = false
       return .next
     }
-    guard let first = Self.firstByte(of: line), first != UInt8(ascii: "#") else { return .next }
+    let first = firstByte(of: line)
+    if first == UInt8(ascii: "#") { return .next }
     guard line.count <= longestLine else { return take(.tooLong) }
+    guard first != nil else { return .next }
     let endsInReturn = line[line.count - 1] == UInt8(ascii: "\r")
     return take(.line(line.extracting(0..<line.count - (endsInReturn ? 1 : 0))))
   }
 
-  /// The first byte that is not white space; nil in a blank line.
-  private static func firstByte(of line: Span<UInt8>) -> UInt8? {
-    for index in line.indices {
+  /// The first byte that is not white space; nil in a blank line, and where it comes later than a line may be long.
+  private func firstByte(of line: Span<UInt8>) -> UInt8? {
+    for index in line.indices.prefix(longestLine) {
       let byte = line[index]
       if byte != 0x20, byte != 0x09, byte != 0x0D { return byte }
     }

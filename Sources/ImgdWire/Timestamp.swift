@@ -33,9 +33,10 @@ package enum Timestamp {
     guard bytes.count == 20, bytes[19] == UInt8(ascii: "Z") else { return nil }
     let fields = [0..<4, 5..<7, 8..<10, 11..<13, 14..<16, 17..<19]
     let numbers = fields.compactMap { Int64(String(decoding: bytes[$0], as: UTF8.self)) }
-    guard numbers.count == 6, numbers.allSatisfy({ $0 >= 0 }), (1...12).contains(numbers[1]) else { return nil }
+    guard numbers.count == 6 else { return nil }
     let days = days(until: numbers[0], numbers[1], numbers[2])
-    return days * 86_400 + numbers[3] * 3600 + numbers[4] * 60 + numbers[5]
+    let seconds = days * 86_400 + numbers[3] * 3600 + numbers[4] * 60 + numbers[5]
+    return rfc3339(seconds).utf8.elementsEqual(bytes) ? seconds : nil
   }
 
   /// The days from the beginning of 1970 to a date.

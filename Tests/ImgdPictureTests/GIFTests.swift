@@ -50,6 +50,13 @@ struct GIFTests {
     #expect(verdict(Array("GIF89a".utf8) + [0, 0, 4, 0, 0, 0, 0]) == "gif whose width is 0")
   }
 
+  @Test func `a first frame that reaches beyond the screen makes it larger, as in viewers`() {
+    var frame = Self.frame
+    (frame[1], frame[3], frame[5], frame[8]) = (5, 6, 9, 1)
+    #expect(verdict(Self.screen + frame + [0x3B]) == line(.gif, 14, 266))
+    #expect(verdict(Self.screen + Self.frame + frame + [0x3B]) == line(.gif, 3, 4, frames: 2))
+  }
+
   @Test func `70,000 frames are counted`() {
     var bytes = Self.screen
     for _ in 0..<70_000 { bytes += Self.frame }

@@ -56,6 +56,9 @@ struct LineFramerTests {
     ("0123456789abcdefghijklmnopqrstuvwxyz0123456789\n\ny\n", ["!", "y"]),
     ("#23456789abcdefghijklmnopqrstuvwxyz\nz\n", ["z"]), ("0123456789abcdefg", ["!"]),
     ("0123456789abcdefg\n0123456789abcdefg\n0123456789abcdefg", ["!", "!", "!"]),
+    // Blanks in front of a comment, and more blanks than a line may have.
+    ("  #456789abcdefghijk\nx", ["x"]), (" \t\r #56789abcdefghijk", []),
+    ("                 \nx\n", ["!", "x"]), ("                #\nx\n", ["!", "x"]),
   ]
 
   @Test(arguments: streams)

@@ -32,6 +32,8 @@ struct TimestampTests {
     arguments: [
       ("1970-01-01T00:00:00Z", 0), ("2000-02-29T12:00:01Z", 951_825_601),
       ("2026-11-23T00:16:19Z", 1_795_392_979), ("yesterday", nil), ("2026-13-01T00:00:00Z", nil),
+      ("2026-02-29T00:00:00Z", nil), ("2026-01-01T24:00:00Z", nil), ("2026-01-01T00:00:60Z", nil),
+      ("2026-01-01 00:00:00Z", nil), ("2026-01-01T00:00:+1Z", nil), ("2026-00-01T00:00:00Z", nil),
     ] as [(String, Int64?)])
   func `a timestamp is read`(text: String, seconds: Int64?) {
     #expect(Timestamp.seconds(of: text) == seconds)

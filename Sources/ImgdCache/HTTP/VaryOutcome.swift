@@ -125,7 +125,7 @@ func normalisedFieldValue(_ lines: [String], of name: String) -> String {
   if PreferenceList.isValue(of: name), let list = PreferenceList.normalised(lines.joined(separator: ","), of: name) {
     return list
   }
-  return lines.map(normalisedFieldValue).joined(separator: ",")
+  return normalisedFieldValue(lines.joined(separator: ","))
 }
 
 /// The same for one value, without special treatment of lists of preferences.

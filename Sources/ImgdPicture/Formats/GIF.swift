@@ -13,8 +13,10 @@ enum GIF {
     var walk = BlockWalk(offset: screenEnd + colourTableSize(flags))
     walk.walkBlocks(of: bytes)
     guard walk.frames > 0 || !walk.isComplete else { throw NotAPicture(reason: "GIF without a frame") }
+    // A first frame that reaches beyond the screen makes it larger, as in viewers.
     return PictureMeasures(
-      format: .gif, width: width, height: height, frames: max(walk.frames, 1), isOpaque: !walk.hasTransparency)
+      format: .gif, width: max(width, walk.right), height: max(height, walk.bottom), frames: max(walk.frames, 1),
+      isOpaque: !walk.hasTransparency)
   }
 
   /// The size in bytes of the colour table that the flags of a screen or an image announce.
@@ -29,6 +31,9 @@ private struct BlockWalk {
 
   var offset: Int
   var frames = 0
+  /// Where the first frame ends.
+  var right = 0
+  var bottom = 0
   var hasTransparency = false
   /// Whether the trailer was found, so nothing is missing.
   var isComplete = false
@@ -45,6 +50,11 @@ private struct BlockWalk {
         offset += 2
       case Self.imageBlock:
         guard let flags = bytes.byte(at: offset + 9) else { return }
+        if frames == 0, let left = bytes.little16(at: offset + 1), let top = bytes.little16(at: offset + 3),
+          let width = bytes.little16(at: offset + 5), let height = bytes.little16(at: offset + 7)
+        {
+          (right, bottom) = (left + width, top + height)
+        }
         frames += 1
         offset += 11 + GIF.colourTableSize(flags)
       default:

@@ -170,7 +170,8 @@ struct ConfigurationDraft<Program: ProgramConfiguration> {
       if origins[title] == nil { origins[title] = opening.origin }
       return name
     } catch {
-      let problem = "\(opening.origin): [\(shown(opening.section.title(of: opening.name)))] \(error.complaint)"
+      let title = shown(opening.section.title(of: opening.name))
+      let problem = "\(opening.origin): [\(title)] \(printable(error.complaint))"
       // Each key below a wrong line would be the same mistake once more.
       if refused.insert(opening.name).inserted { problems.append(problem) }
       return nil
@@ -204,7 +205,7 @@ struct ConfigurationDraft<Program: ProgramConfiguration> {
     if assignment.value.isEmpty { return key.reset(&configuration, defaults) }
     do { try key.assign(assignment.value, &configuration) } catch {
       let wrong = "\(key.fullName)=\(shown(assignment.value))"
-      problems.append("\(assignment.origin): \(wrong) \(error.complaint)")
+      problems.append("\(assignment.origin): \(wrong) \(printable(error.complaint))")
     }
   }
 

@@ -113,7 +113,7 @@ struct HeadCollector {
     guard line.count >= 10, line[0] == UInt8(ascii: "H"), HeaderText.text(of: line.extracting(0..<5)) == "HTTP/",
       let blank = (5..<line.count).first(where: { line[$0] == UInt8(ascii: " ") }), blank + 4 <= line.count
     else { return nil }
-    return Int(HeaderText.text(of: line.extracting(blank + 1..<blank + 4)))
+    return Int(HeaderText.text(of: line.extracting(blank + 1..<blank + 4))).flatMap { 100...999 ~= $0 ? $0 : nil }
   }
 }
 

@@ -43,6 +43,8 @@ struct VaryOutcomeTests {
     Row(
       "preferences in two fields", ["accept"], [("accept", "b/b"), ("accept", "a/a")],
       [("accept", "a/a,b/b")], true),
+    Row(
+      "quotes over two fields", ["x"], [("x", "\"a"), ("x", "b\" , c")], [("x", "\"a,b\",c")], true),
     Row("another order", ["x"], [("x", "a,b")], [("x", "b,a")], false),
     Row("an order without a grammar", ["accept"], [("accept", "a,b")], [("accept", "b,a")], false),
     Row("two fields are a list", ["x"], [("x", "a"), ("x", "b")], [("x", "a, b")], true),

@@ -86,6 +86,12 @@ struct GatewayConfigurationTests {
     #expect(place.text == text)
   }
 
+  @Test(arguments: [("Presets", "t:\u{1b}[2J"), ("Listen", "\u{7}"), ("Allow", "a\u{202e}b")])
+  func `a mistake is printable, whatever the value has in it`(key: String, value: String) throws {
+    let mistake = try #require(try problem(key, value))
+    #expect(!mistake.unicodeScalars.contains { $0.value < 0x20 || $0 == "\u{202e}" }, "\(mistake.debugDescription)")
+  }
+
   @Test(arguments: [
     "8080", "run/x", "localhost", "localhost:0", "host:80", "127.0.0.1", "127.0.0.1:", "127.0.0.1:0", "127.0.0.1:65536",
     "::1:80", "[::1]", "[127.0.0.1]:80", "127.0.0.1:80:80", "127.1:80", "[]:80", ":80",

@@ -51,6 +51,10 @@ struct HTTPFramingTests {
     ("GET / HTTP/1.1\r\nHost: h\r\nA: b\rContent-Length: 3\r\n\r\n", 400),
     ("GET / HTTP/1.1\r\nHost: h\nA: b\r\n\r\n", 400),
     ("GET / HTTP/1.1\r\nHost: h\r\n\n", 400),
+    // A line that the library takes for the empty one at the end.
+    ("GET / HTTP/1.1\r\nHost: h\r\nA: b\n:c\n", 400),
+    ("GET / HTTP/1.1\r\nHost: h\r\nA: b\n:\t\n\r\n", 400),
+    ("GET / HTTP/1.1\r\nHost: h\n::\n", 400),
     ("GET / HTTP/1.1\r\nHost: h\r\nA: \u{1}\r\n\r\n", 400),
     ("GET / HTTP/1.1\r\nHost: h\r\nÄ: b\r\n\r\n", 400),
     // The first line.

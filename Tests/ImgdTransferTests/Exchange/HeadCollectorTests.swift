@@ -56,6 +56,11 @@ struct HeadCollectorTests {
     #expect(head.head.headers.isEmpty)
   }
 
+  @Test(arguments: ["-99", "+20", "000", "099"])
+  func `a status has three digits, the first of them not zero`(status: String) {
+    #expect(collect("HTTP/1.1 \(status) OK\r\nA: b\r\n\r\n").status == 0)
+  }
+
   @Test func `a response's head survives being cut at every byte`() {
     let text = Array("HTTP/1.1 200 OK\r\nContent-Length: 12\r\nX: y\r\n\r\n".utf8)
     for end in 0...text.count {
