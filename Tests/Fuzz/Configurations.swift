@@ -55,7 +55,9 @@ extension FuzzTarget {
         draft.apply(assignment)
         _ = try? draft.finished()
       }
-      for key in Configuration.keys {
+      // The first byte chooses a key.
+      let key = Configuration.keys[Int(text.utf8.first ?? 0) % Configuration.keys.count]
+      for text in [text, String(text.unicodeScalars.dropFirst())] {
         var configuration = Configuration()
         guard (try? key.assign(text, &configuration)) != nil else { continue }
         let written = key.text(configuration)

@@ -1,8 +1,11 @@
 // A run ends with a look at all counters of the program, and of these a target needs those of the modules that it is for:
-// the others would take more time than most targets. So the linker hands the counters to us (`--wrap`), and those of the
-// modules are passed on when the target is known.
+// the others would take more time than most targets. So the linker leaves the counters to us (`--wrap`), and those of the
+// modules are passed on when the target is known. Which are whose says a file that `.ci/fuzz` makes of the linker's map:
+// a module, its first counter, and how many it has, in a line for each.
 
-/// Counters, and for each the place in the code and flags.
+import Glibc
+
+/// Counters, and for each a place in the code and flags.
 nonisolated(unsafe) private var counters: (start: UnsafeMutablePointer<UInt8>, end: UnsafeMutablePointer<UInt8>)?
 nonisolated(unsafe) private var places: UnsafePointer<UInt>?
 
@@ -18,43 +21,34 @@ private func passOn(_ start: UnsafeMutablePointer<UInt8>, _ end: UnsafeMutablePo
 @_silgen_name("__real___sanitizer_cov_pcs_init")
 private func passOn(_ start: UnsafePointer<UInt>, _ end: UnsafePointer<UInt>)
 
-/// What `dladdr` tells, which Glibc's module does not have: a file, where it is loaded, a name, and where that is.
-private typealias SymbolInfo = (UnsafePointer<CChar>?, UnsafeRawPointer?, UnsafePointer<CChar>?, UnsafeRawPointer?)
-
-@_silgen_name("dladdr")
-private func findSymbol(_ place: UnsafeRawPointer?, _ info: UnsafeMutablePointer<SymbolInfo>) -> CInt
-
 enum Coverage {
-  /// Counters lie in the order of the modules. So many have one owner.
-  private static let block = 2048
-
-  /// Has libFuzzer see the counters of some modules, and of this one.
+  /// Has libFuzzer see the counters of some modules; of all without the file.
   static func look(at modules: Set<String>) {
     guard let counters, let places else { return }
     let count = counters.end - counters.start
-    for start in stride(from: 0, to: count, by: block) {
-      let end = min(start + block, count)
-      guard modules.contains(owner(of: start..<end)) else { continue }
-      passOn(counters.start + start, counters.start + end)
-      passOn(places + 2 * start, places + 2 * end)
+    for part in parts(of: modules) ?? [0..<count] {
+      precondition(part.upperBound <= count, "the map is of another program")
+      passOn(counters.start + part.lowerBound, counters.start + part.upperBound)
+      passOn(places + 2 * part.lowerBound, places + 2 * part.upperBound)
     }
   }
 
-  /// The module of the first function in a block that has a name.
-  private static func owner(of block: Range<Int>) -> String {
-    for index in block {
-      var info: SymbolInfo = (nil, nil, nil, nil)
-      guard let places, findSymbol(UnsafeRawPointer(bitPattern: places[2 * index]), &info) != 0, let name = info.2
-      else { continue }
-      return module(of: String(cString: name))
+  private static func parts(of modules: Set<String>) -> [Range<Int>]? {
+    guard let path = getenv("IMGD_FUZZ_COUNTERS") else { return nil }
+    return String(decoding: contents(String(cString: path)), as: UTF8.self).split(separator: "\n").compactMap { line in
+      let words = line.split(separator: " ")
+      guard words.count == 3, modules.contains(String(words[0])), let start = Int(words[1]), let count = Int(words[2])
+      else { return nil }
+      return start..<start + count
     }
-    return ""
   }
+}
 
-  /// `$s9ImgdCache…` is of ImgdCache; functions of C have no module in their names.
-  private static func module(of symbol: String) -> String {
-    guard symbol.hasPrefix("$s") else { return "C" }
-    let digits = symbol.dropFirst(2).prefix { $0.isNumber }
-    return String(symbol.dropFirst(2 + digits.count).prefix(Int(digits) ?? 0))
-  }
+/// The bytes of a file, up to a megabyte.
+func contents(_ path: String) -> [UInt8] {
+  guard let file = fopen(path, "rb") else { preconditionFailure("there is no file \(path)") }
+  defer { fclose(file) }
+  var bytes = [UInt8](repeating: 0, count: 1 << 20)
+  bytes.removeLast(bytes.count - fread(&bytes, 1, bytes.count, file))
+  return bytes
 }

@@ -3,6 +3,7 @@
 
     corpora.py unpack FILE DIRECTORY    writes a file for each line
     corpora.py pack DIRECTORY FILE      the other way; the smallest inputs first, as many as are kept in the tree
+    corpora.py counters MAP FILE        which counters of coverage are whose, from the map of the linker
 """
 
 import hashlib
@@ -37,8 +38,25 @@ def pack(directory: pathlib.Path, file: pathlib.Path) -> None:
     file.write_text("".join(escaped(data) + "\n" for data in chosen), "ascii")
 
 
+def list_counters(linker_map: pathlib.Path, file: pathlib.Path) -> None:
+    rows = re.findall(
+        r"^ *([0-9a-f]+) +[0-9a-f]+ +([0-9a-f]+) +\d+ +\S*/(\w+)\.build/\S*:\(__sancov_cntrs\)$",
+        linker_map.read_text(errors="replace"),
+        re.MULTILINE,
+    )
+    begin = int(rows[0][0], 16)
+    parts: list[list] = []
+    for place, size, module in rows:
+        start, count = int(place, 16) - begin, int(size, 16)
+        if parts and parts[-1][0] == module and parts[-1][1] + parts[-1][2] == start:
+            parts[-1][2] += count
+        else:
+            parts.append([module, start, count])
+    file.write_text("".join(f"{module} {start} {count}\n" for module, start, count in parts))
+
+
 def main(command: str, source: str, target: str) -> None:
-    {"unpack": unpack, "pack": pack}[command](pathlib.Path(source), pathlib.Path(target))
+    {"unpack": unpack, "pack": pack, "counters": list_counters}[command](pathlib.Path(source), pathlib.Path(target))
 
 
 if __name__ == "__main__":

@@ -22,14 +22,6 @@ private func showTargets() {
   for target in FuzzTarget.all { print(target.name, target.longest, target.sources.joined(separator: " ")) }
 }
 
-private func contents(_ path: String) -> [UInt8] {
-  guard let file = fopen(path, "rb") else { preconditionFailure("there is no file \(path)") }
-  defer { fclose(file) }
-  var bytes = [UInt8](repeating: 0, count: 1 << 20)
-  bytes.removeLast(bytes.count - fread(&bytes, 1, bytes.count, file))
-  return bytes
-}
-
 private func fuzz() -> CInt {
   Coverage.look(at: chosen.modules.union(["fuzz"]))
   // libFuzzer's options begin behind the name of the target.

@@ -43,7 +43,10 @@ struct TransferURL: Equatable, Sendable {
   }
 
   /// The target of a redirect; a user or password in it is dropped.
-  func following(_ location: String) throws(TransferFailure) -> TransferURL { try TransferURL(location, from: self) }
+  func following(_ location: String) throws(TransferFailure) -> TransferURL {
+    // Read once more: a number in percent escapes is an address only then.
+    try TransferURL(TransferURL(location, from: self).text)
+  }
 
   private init(_ text: String, from base: TransferURL?, flags: CInt = 0) throws(TransferFailure) {
     // curl would read only up to a zero byte.

@@ -41,6 +41,8 @@ struct TransferURLTests {
     ("//other.org/e", "http://other.org/e"), ("https://other.org/f", "https://other.org/f"),
     ("http://user:secret@other.org/g", "http://other.org/g"),
     ("/with space", "http://example.org/with%20space"), ("/h#part", "http://example.org/h"),
+    // A number in escapes is an address to curl, but only when it reads the URL again.
+    ("//%34/x", "http://0.0.0.4/x"), ("//%31%32%37.1/x", "http://127.0.0.1/x"),
   ])
   func `a redirect is resolved against its URL`(location: String, expected: String) throws {
     #expect(try TransferURL("http://example.org/dir/a.png").following(location).text == expected)
