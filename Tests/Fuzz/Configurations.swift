@@ -66,7 +66,7 @@ extension FuzzTarget {
         guard (try? key.assign(written, &again)) != nil else {
           fatalError("the value of \(key.fullName) can be read again: \(written)")
         }
-        expect(key.text(again) == written, "a value has one spelling")
+        expect(key.text(again) == written, "\(key.fullName)=\(written) has one spelling, not \(key.text(again))")
       }
     }
   }
