@@ -148,7 +148,7 @@ void linux_tell_traps(const char *name, int to_journal) {
   struct sigaction action = {.sa_sigaction = say_last_words, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESETHAND};
   for (size_t place = 0; place < sizeof signals / sizeof *signals; place++) {
     struct sigaction before;
-    // Whoever looks into crashes already, such as a sanitizer, goes on.
+    // A sanitizer, for instance, has handlers of its own already: they stay.
     if (sigaction(signals[place], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
       sigaction(signals[place], &action, NULL);
   }

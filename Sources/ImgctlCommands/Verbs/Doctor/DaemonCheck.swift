@@ -36,7 +36,7 @@ struct DaemonCheck {
     }
   }
 
-  /// Decoders that came to a bad end, which a damaged picture, a lack of memory or another program has brought about.
+  /// Decoders that came to a bad end: by a damaged picture, by want of memory, or by another program.
   private var brokenDecoders: Finding? {
     guard let killed = stats.object("decode")?.number("killed"), killed > 0 else { return nil }
     return .note(
@@ -44,7 +44,7 @@ struct DaemonCheck {
       remedy: "see why, and over which pictures: journalctl IMGD_CODE=decoder_broke")
   }
 
-  /// Who is short of memory gives his up again and again, which no setting of imgd's changes.
+  /// A machine that is short of memory stays so, whatever imgd gives up.
   private var shortage: Finding? {
     guard let pressure = stats.object("pressure"), let events = pressure.number("events"), events > 0,
       let last = pressure.text("last")
@@ -54,7 +54,7 @@ struct DaemonCheck {
       remedy: "see what has it (systemd-cgtop -m); imgd has given up its own, and would with less in Memory.Capacity")
   }
 
-  /// Connections that were ended or not let in, and over whose most is under way.
+  /// Connections that were not let in, and those that were closed because nobody read from them.
   private var refusedClients: Finding? {
     guard let counts = stats.object("clients") else { return nil }
     let (stalled, rejected) = (counts.number("slow_closed") ?? 0, counts.number("rejected") ?? 0)
