@@ -50,7 +50,8 @@ struct OriginKeyTests {
     ("http://example.org", "http://example.org"), ("https://Example.org:443", "https://example.org"),
     ("https://*.example.org:8443", "https://*.example.org:8443"), ("[::1]", "[::1]"), ("[::1]:81", "[::1]:81"),
     ("example.org:80", "example.org:80"),
-    ("example.org.", "example.org"), ("10.0.0.1", "10.0.0.1"), ("s3://pics", "s3://pics"),
+    ("example.org.", "example.org"), ("10.0.0.1", "10.0.0.1"), ("10.0.0.1.", "10.0.0.1"),
+    ("s3://pics", "s3://pics"),
     ("s3://my.pics", "s3://my.pics"),
   ])
   func `a pattern has one form`(text: String, expected: String) throws {
@@ -63,7 +64,8 @@ struct OriginKeyTests {
     "", "*", "*.", ".example.org", "a..b",
     "*example.org", "a.*.org", "example.org/", "ftp://example.org", "https://", "example.org:",
     "example.org:0", "example.org:65536", "a b", "user@example.org", "example.org?x", "::1", "*.*.org", "http://[::1",
-    "s3://", "s3://Pics", "s3://pics/", "s3://*.pics", "s3://pics:80", "s3://10.0.0.1", "S3://pics",
+    "s3://", "s3://Pics", "s3://pics/", "s3://*.pics", "s3://pics:80", "s3://10.0.0.1", "S3://pics", "0.",
+    "*.0x10.:80",
   ])
   func `what is no pattern is refused`(text: String) {
     #expect(throws: WrongValue.self) { _ = try OriginPattern(text) }

@@ -186,10 +186,12 @@ extension OriginPattern: SectionName {
     var rest = text.dropFirst(scheme?.beginning.utf8.count ?? 0)
     let isOfSubdomains = rest.hasPrefix("*.")
     if isOfSubdomains { rest = rest.dropFirst(2) }
-    // What is left must be a host, and nothing of a URL besides.
+    // What is left must be a host, and nothing of a URL besides. `0.` is a name, but `0`, as which it would be shown, is an
+    // address.
     guard rest.utf8.allSatisfy({ !"/?#@\\".utf8.contains($0) }), rest.utf8.last != UInt8(ascii: ":"),
       rest.utf8.first != UInt8(ascii: "."), !rest.contains(".."),
-      let url = try? CanonicalURL.parse((scheme ?? .http).beginning + rest + "/")
+      let url = try? CanonicalURL.parse((scheme ?? .http).beginning + rest + "/"),
+      (try? CanonicalURL.parse(url.scheme.beginning + url.host.withoutRoot))?.host == url.host.withoutRoot
     else {
       throw WrongValue(
         "is not a pattern of origins: write a host such as example.org, *.example.org for those below it, "
