@@ -76,6 +76,21 @@ struct TierStoreTests {
     }
   }
 
+  /// Memory may have let go of the newer one by then, and would keep the older one in its place.
+  @Test func `a picture that was being read is not found once a newer one has come`() throws {
+    let stage = try TierStage()
+    stage.store(photo(url(1), body(1_000), on: stage))
+    let mayWrite = Shared(false)
+    stage.parts.threads.order({ _ in _ = mayWrite.wait { $0 ? true : nil } })
+    var found: [Int?] = []
+    _ = stage.tier.fetch(key(url(1))) { found.append($0?.payload.count) }
+    #expect(stage.tier.add(photo(url(1), body(2_000), on: stage)) == nil)
+    while found.isEmpty { stage.loop.tick(waiting: true) }
+    #expect(found == [2_000])
+    mayWrite.with { $0 = true }
+    stage.turn()
+  }
+
   @Test func `a look finds what has been confirmed, whether or not that is written down`() throws {
     let stage = try TierStage()
     stage.store(photo(url(1), body(1_000), on: stage))
