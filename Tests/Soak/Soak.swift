@@ -8,6 +8,7 @@
 import Glibc
 import ImgdSystem
 import ImgdTestSupport
+import Synchronization
 
 struct Soak {
   private let options: SoakOptions
@@ -27,10 +28,14 @@ struct Soak {
     let samples = Samples(of: house, crowd.witness, ledger)
     // In the second half one daemon lives through everything, so that it shows whether it grows.
     let faults = Fault.all.filter { options.only == nil || $0.name == options.only }
-    try play(faults, for: options.minutes / 2, samples, seed: options.seed)
-    try play(faults.filter { !$0.endsDaemon }, for: options.minutes / 2, samples, seed: options.seed + 1)
-    if !crowd.leave() { ledger.wrong("a client waits for an answer that does not come") }
-    try checkWhatIsLeft(since: start)
+    do {
+      try play(faults, for: options.minutes / 2, samples, seed: options.seed)
+      try play(faults.filter { !$0.endsDaemon }, for: options.minutes / 2, samples, seed: options.seed + 1)
+      if !crowd.leave() { ledger.wrong("a client waits for an answer that does not come") }
+      try checkWhatIsLeft(since: start)
+    } catch {
+      ledger.wrong("\(error)")
+    }
     return try report(samples)
   }
 
@@ -46,7 +51,9 @@ struct Soak {
     guard !faults.isEmpty else { return }
     let plan = FaultPlan(faults, in: house, ledger, seed: seed)
     let end = Instant.current + .milliseconds(Int(minutes * 60_000))
-    while Instant.current < end, ledger.all.findings.count < SoakOptions.mostFindings {
+    while Instant.current < end, !isToldToEnd.load(ordering: .relaxed),
+      ledger.all.findings.count < SoakOptions.mostFindings
+    {
       try plan.playNext()
       samples.add()
     }
@@ -62,19 +69,23 @@ struct Soak {
   }
 
   private func report(_ samples: Samples) throws -> Bool {
-    let report = Report(ledger: ledger.all, samples: samples, minutes: options.minutes)
+    let report = Report(ledger: ledger.all, samples: samples)
     mkdir(options.report, 0o755)
     try write(report.markdown, to: options.report + "/soak.md")
     try write(report.plot.svg, to: options.report + "/soak.svg")
-    if !ledger.isClean { try write(house.daemon.log, to: options.report + "/imgd.log") }
+    try write(house.daemon.log, to: options.report + "/imgd.log")
     say(report.markdown)
     return ledger.isClean
   }
 }
 
+/// Set by SIGTERM and SIGINT: what is mounted and started has to go, and what has been seen is worth a report.
+private let isToldToEnd = Atomic(false)
+
 @main
 enum SoakProgram {
   static func main() {
+    for number in [SIGTERM, SIGINT] { signal(number) { _ in isToldToEnd.store(true, ordering: .relaxed) } }
     do {
       exit(try isClean() ? 0 : 1)
     } catch {

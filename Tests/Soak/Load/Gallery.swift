@@ -17,6 +17,7 @@ final class Gallery: Sendable {
   /// Never purged by itself, so that it is in memory most of the time.
   static let witness = 0
 
+  let diary = Diary()
   private let pictures = Shared([Picture](repeating: Picture(), count: count))
   private let made = Shared<[Int: [(version: Int, bytes: [UInt8])]]>([:])
   /// Noise that no two places of which are alike.

@@ -13,6 +13,10 @@ final class GalleryOrigin: Sendable {
     let (mood, noise) = (mood, noise)
     server.answer { request in
       let chance = noise.with { Int.random(in: 0..<100, using: &$0) }
+      if let number = Gallery.number(of: request.path) {
+        let known = request.header("if-none-match") ?? "nothing"
+        gallery.diary.note([number], "the origin has \(gallery.newest(number)), and is asked by one who has \(known)")
+      }
       return Self.answer(to: request, from: gallery, in: mood.with { $0 }, chance)
     }
   }

@@ -85,7 +85,7 @@ struct Verdict {
     if version >= question.oldest { return }
     ledger.wrong(
       "version \(version) of picture \(question.number) as \(question.form), purged up to \(question.oldest): "
-        + (answer?.text.prefix(300) ?? "over HTTP"))
+        + (answer?.text.prefix(300) ?? "over HTTP") + gallery.diary.page(of: question.number))
   }
 
   private func torn(_ question: Question, _ count: Int, _ answer: JSONValue?) {

@@ -84,7 +84,7 @@ final class Visitor: @unchecked Sendable {
     // Whether the daemon is being ended shows a moment later.
     poll(nil, 0, 100)
     guard house.life.with({ $0 }) == life else { return }
-    ledger.lost(asked.count, "client \(number): \(failure); waiting for \(asked.values.prefix(3))")
+    ledger.lost(asked.count, "client \(number): \(failure); waiting for \(Array(asked.values.prefix(3)))")
   }
 
   // MARK: Asking
@@ -128,7 +128,9 @@ final class Visitor: @unchecked Sendable {
         (#","prefix":"\#(url(picture))""#, (0..<Gallery.count).filter { url($0).hasPrefix(url(picture)) })
       default: (#","url":"\#(url(picture))""#, [picture])
       }
-    asked[id] = .purge(house.gallery.publish(numbers))
+    let versions = house.gallery.publish(numbers)
+    house.gallery.diary.note(numbers, "client \(number) purges\(filter)")
+    asked[id] = .purge(versions)
     return #"{"cmd":"purge","id":\#(id)\#(filter)}"# + "\n"
   }
 
@@ -191,6 +193,7 @@ final class Visitor: @unchecked Sendable {
     case .purge(let versions):
       ledger.count("purge")
       house.gallery.raise(versions, isLasting: line["disk"] != "pending")
+      house.gallery.diary.note(versions.keys, "client \(number) has its answer: \(line.text)")
     case .put(let version):
       ledger.count("put")
       kept = max(kept, version)

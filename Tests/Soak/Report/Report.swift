@@ -4,7 +4,6 @@ import ImgdSystem
 struct Report {
   let ledger: Ledger.Pages
   let samples: Samples
-  let minutes: Double
 
   // MARK: Faults
 
@@ -25,7 +24,7 @@ struct Report {
   private var sums: String {
     let answered = ledger.answers.values.reduce(0, +)
     let failed = ledger.errors.values.reduce(0, +)
-    var lines = ["\(answered) answers and \(failed) errors in \(Int(minutes.rounded())) minutes."]
+    var lines = ["\(answered) answers and \(failed) errors in \(Int(samples.minutes.rounded())) minutes."]
     lines.append("Answers: " + list(ledger.answers))
     lines.append("Errors: " + list(ledger.errors))
     for (name, program) in [("daemon", \Samples.Sample.daemon), ("gateway", \Samples.Sample.gateway)] {

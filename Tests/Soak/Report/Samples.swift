@@ -54,6 +54,8 @@ final class Samples {
 
   // MARK: What they come to
 
+  var minutes: Double { (all.last?.second ?? 0) / 60 }
+
   /// By how much a program's memory grows in an hour, by least squares over the samples of the daemon's last life.
   func growth(of program: KeyPath<Sample, ProcessFacts>) -> (bytesAnHour: Double, hours: Double)? {
     let life = all.last?.life
