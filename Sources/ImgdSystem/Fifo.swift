@@ -35,7 +35,8 @@ public struct Fifo<Element> {
     head += 1
     // Moves at most as many elements as have been removed since the last time.
     if 2 * head >= items.count {
-      items.removeFirst(head)
+      // The room of many that have gone is given back.
+      if head > 512 { items = Array(items[head...]) } else { items.removeFirst(head) }
       head = 0
     }
     return first

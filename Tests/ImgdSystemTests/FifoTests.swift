@@ -47,4 +47,11 @@ struct FifoTests {
     #expect(fifo.last == nil)
     #expect(fifo.count == 0)
   }
+
+  @Test func `the room of many that have gone is given back`() {
+    var fifo = Fifo<Int>()
+    for number in 0..<10_000 { fifo.append(number) }
+    for number in 0..<10_000 { #expect(fifo.popFirst() == number) }
+    #expect(fifo.items.capacity < 1_000)
+  }
 }

@@ -27,4 +27,11 @@ struct SteadyDictionaryTests {
     #expect(steady.count == plain.count)
     #expect((0..<2_000).allSatisfy { steady[$0] == plain[$0] })
   }
+
+  @Test func `the room of many that have gone is given back`() {
+    var steady = SteadyDictionary<Int, Int>()
+    for key in 0..<20_000 { steady[key] = key }
+    for key in 0..<20_000 { if key % 2 == 0 { steady[key] = nil } else { steady.removeValue(forKey: key) } }
+    #expect(steady.tables.allSatisfy { $0.capacity < 64 })
+  }
 }

@@ -50,4 +50,12 @@ struct KeyedHeapTests {
     #expect(keys.isEmpty)
     #expect(other.count == most)
   }
+
+  @Test func `the room of many that have gone is given back`() {
+    var heap = KeyedHeap<Item>(0)
+    let items = (0..<10_000).map(Item.init)
+    for item in items { heap.insert(item, key: Int64(item.name)) }
+    for item in items { heap.remove(item) }
+    #expect(heap.isEmpty && heap.entries.capacity < 1_000)
+  }
 }

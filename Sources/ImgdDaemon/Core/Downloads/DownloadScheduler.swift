@@ -34,7 +34,7 @@ final class DownloadScheduler {
   private(set) var queuedCount = 0
 
   let gate: HostGate
-  private var downloads: [UInt64: Download] = [:]
+  private var downloads = SteadyDictionary<UInt64, Download>()
   /// Counts claims and their moves.
   private var lastNumber: Int64 = 0
 
@@ -101,7 +101,7 @@ final class DownloadScheduler {
 
   /// Has the limits of each host be those of its downloads, by their serials.
   func limitHosts(at now: Instant, _ limits: (UInt64) -> HostLimits) {
-    for (serial, download) in downloads { gate.limit(download.host, to: limits(serial), at: now) }
+    for (serial, download) in downloads.all { gate.limit(download.host, to: limits(serial), at: now) }
   }
 
   /// What slows down a download's host.
@@ -148,7 +148,7 @@ final class DownloadScheduler {
 
   /// Reverses the order within every connection.
   private func reverseAll() {
-    let all = downloads.values.flatMap { download in download.claims.values.map { (claim: $0, host: download.host) } }
+    let all = downloads.all.flatMap { _, download in download.claims.values.map { (claim: $0, host: download.host) } }
       .sorted { $0.claim.arrival < $1.claim.arrival }
     for (claim, host) in all { gate.remove(claim, at: host) }
     for (claim, host) in all {

@@ -12,7 +12,9 @@ typealias HeapPlaces = InlineArray<6, Int32>
 struct KeyedHeap<Member: HeapMember> {
   /// Which of a member's places is the one here.
   private let number: Int
-  private var entries: [(key: Int64, member: Member)] = []
+  private(set) var entries: [(key: Int64, member: Member)] = []
+  /// Room for so few is kept when it is empty.
+  private static var few: Int { 64 }
 
   init(_ number: Int) { self.number = number }
 
@@ -38,6 +40,7 @@ struct KeyedHeap<Member: HeapMember> {
   mutating func remove(_ member: Member) {
     guard let place = place(of: member) else { return }
     let last = entries.removeLast()
+    if entries.isEmpty, entries.capacity > Self.few { entries = [] }
     guard place < entries.count else { return }
     put(last, at: place)
     settle(at: place)

@@ -37,7 +37,8 @@ struct Roll<Member>: Sequence {
     guard index < places.count, places[index].number == number, let member = places[index].member else { return nil }
     places[index].member = nil
     count -= 1
-    if places.count > 2 * count + 16 { places.removeAll { $0.member == nil } }
+    // Into an array of its own, since the room of many that have gone is not needed any more.
+    if places.count > 2 * count + 16 { places = places.filter { $0.member != nil } }
     return member
   }
 
