@@ -1,5 +1,6 @@
 internal import CSQLite
 import Glibc
+internal import ImgdSystem
 
 /// The index file of the disk tier: which entries there are, under which names, and what has to be removed.
 ///
@@ -113,6 +114,17 @@ enum IndexPlace {
       let aside = path + ".aside" + part
       if unsafe Glibc.remove(aside) != 0, errno != ENOENT { throw .call("remove", aside) }
       if unsafe rename(path + part, aside) != 0, errno != ENOENT { throw .call("rename", path + part) }
+    }
+  }
+}
+
+extension IndexPlace {
+  /// Removes the index that was set aside, if there is one; returns the bytes that it had.
+  static func removeAside(path: String) -> Int {
+    ["", "-wal", "-shm"].reduce(0) { bytes, part in
+      let aside = path + ".aside" + part
+      let status = try? FileStatus.of(path: aside)
+      return unsafe Glibc.remove(aside) == 0 ? bytes + (status?.allocated ?? 0) : bytes
     }
   }
 }

@@ -45,11 +45,11 @@ final class DiskWriter {
     let isNew = unsafe access(directory.indexPath, F_OK) != 0
     let mayHoldFiles = isNew && !directory.pictures.isEmpty
     do throws(IndexProblem) {
-      let index = try IndexFile(path: directory.indexPath, access: .readWrite)
+      let (index, isWhole) = try openIndex(in: directory)
       let disk = OpenDisk(directory, index: index)
       opened = disk
       let (owed, areKnown) = takeOwed(disk)
-      var all = try read(index, in: directory, isClean: index.wasClean && !mayHoldFiles)
+      var all = try read(index, in: directory, isClean: index.wasClean && isWhole && !mayHoldFiles)
       all.removals += owed
       if !areKnown { all.loss = "purges that were written down cannot be read, so everything is removed" }
       return all
@@ -59,6 +59,15 @@ final class DiskWriter {
       var new = try beginAnew(in: directory)
       new.loss = trouble.reason + "; it is set aside"
       return new
+    }
+  }
+
+  /// Opens the index, and returns whether all pictures are still there that it names: on a full disk some may have to go
+  /// for it.
+  private func openIndex(in directory: DiskDirectory) throws(IndexProblem) -> (index: IndexFile, isWhole: Bool) {
+    do throws(IndexProblem) { return (try IndexFile(path: directory.indexPath, access: .readWrite), true) } catch {
+      guard DiskTrouble(error).kind == .full, IndexRoom(directory: directory).make() else { throw error }
+      return (try IndexFile(path: directory.indexPath, access: .readWrite), false)
     }
   }
 
@@ -105,7 +114,7 @@ final class DiskWriter {
     close()
     do throws(IndexProblem) {
       try IndexPlace.setAside(path: directory.indexPath)
-      opened = OpenDisk(directory, index: try IndexFile(path: directory.indexPath, access: .readWrite))
+      opened = OpenDisk(directory, index: try openIndex(in: directory).index)
       return OpenedDisk(directory: directory, wasClean: false, entries: [])
     } catch { throw DiskTrouble(error) }
   }

@@ -59,4 +59,38 @@ private enum SmallFileSystem {
     #expect(try stage.pictures() == [])
     #expect(stage.tier.state == .ok)
   }
+
+  // MARK: No room for the index
+
+  /// Has six pictures of a megabyte each, and begins another life without a byte that is free.
+  private func crammed(before next: (_ index: String) throws -> Void = { _ in }) throws -> TierStage {
+    let stage = try TierStage { place in
+      try Directory.make(place.path, permissions: 0o755)
+      try SmallFileSystem.mount(place.path)
+    }
+    for number in 1...6 { stage.store(photo(url(number), body(1 << 20), on: stage)) }
+    stage.end()
+    try next(stage.place.path + "/1/index.db")
+    try CacheFiles.shell("cat /dev/zero > \(stage.place.path)/ballast 2> /dev/null || true")
+    try stage.begin(at: TierStage.start)
+    return stage
+  }
+
+  /// Nothing else would ever make room: without the index nobody knows which pictures may go.
+  @Test func `pictures make room for the index that names them`() throws {
+    let stage = try crammed()
+    defer { unmount(stage) }
+    #expect(stage.tier.state == .ok)
+    #expect((1..<6).contains(stage.tier.count))
+    #expect(try stage.pictures().count == stage.tier.count)
+  }
+
+  @Test func `an index that is damaged is replaced on a full disk`() throws {
+    let stage = try crammed { index in try CacheFiles.shell("head --bytes=8192 /dev/zero > \(index)") }
+    defer { unmount(stage) }
+    #expect(stage.tier.state == .ok)
+    #expect(try stage.pictures() == [])
+    #expect(stage.store(photo(url(1), body(1_000), on: stage)) == nil)
+    #expect(stage.fetch(url(1)) != nil)
+  }
 }
