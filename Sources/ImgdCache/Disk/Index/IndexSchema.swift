@@ -115,6 +115,9 @@ enum IndexSchema {
   static func create(in connection: Connection, isClean: Bool) throws(IndexProblem) {
     try connection.execute("BEGIN IMMEDIATE")
     for text in definitions { try connection.execute(text) }
+    // The numbers of files begin anywhere: when another file system is mounted on the directory, a path that was handed out
+    // must not lead to an older picture there.
+    try connection.execute("INSERT INTO sqlite_sequence (name, seq) VALUES ('entry', \(Int.random(in: 0..<1 << 28)))")
     try connection.execute("INSERT INTO state (one, clean) VALUES (1, \(isClean ? 1 : 0))")
     try connection.execute("PRAGMA user_version = \(version)")
     try connection.execute("PRAGMA application_id = \(applicationID)")

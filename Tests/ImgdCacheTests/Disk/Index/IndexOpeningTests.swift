@@ -55,11 +55,12 @@ struct IndexOpeningTests {
   @Test func `a reader sees exactly the committed rows`() throws {
     let writer = try sample.open()
     let reader = try sample.open(.readOnly)
-    try writer.write { () throws(IndexProblem) in
+    let number = try writer.write { () throws(IndexProblem) in
       let number = try writer.entries.insert(sampleRow(1), retiring: 0).number
       #expect(try reader.entries.row(number: number) == nil)
+      return number
     }
-    #expect(try reader.entries.row(number: 1)?.record.url == sampleRow(1).record.url)
+    #expect(try reader.entries.row(number: number)?.record.url == sampleRow(1).record.url)
     try writer.add([sampleRow(2)])
     #expect(try reader.entries.entries(after: 0, limit: 9).count == 2)
     #expect(problem { try reader.add([sampleRow(3)]) } != nil)

@@ -253,6 +253,14 @@ struct TierOpeningTests {
     #expect(found(stage).isEmpty)
   }
 
+  /// A path may be opened after another file system has been mounted on the directory.
+  @Test func `no two directories have a file of the same name`() throws {
+    let stages = [try TierStage(), try TierStage()]
+    for stage in stages { for number in 1...9 { stage.store(photo(url(number), on: stage)) } }
+    let names = try stages.map { stage in try stage.pictures().map { $0.split(separator: "/").suffix(2) } }
+    #expect(names.allSatisfy { $0.count == 9 } && !names[0].contains { names[1].contains($0) })
+  }
+
   @Test func `a directory that comes back is as it was when nothing has happened in between`() throws {
     let stage = try filled()
     try stage.restart()
