@@ -64,7 +64,8 @@ struct CoreParts {
     pipeline = FetchPipeline(ground, jobs: jobs, hits: hits, settings: settings)
     requests = FetchRequests(ground, jobs: jobs, hits: hits, pipeline: pipeline, settings: settings)
     clients = Clients(
-      limits: WireLimits(settings.control), access, known: hits, copies: copies, turns: turns, desk: desk, loop: loop)
+      limits: WireLimits(settings.control), access, known: hits, copies: copies, heap: jobs.shares.heap, turns: turns,
+      desk: desk, loop: loop)
     own.onFirst = { [unowned clients] in clients.forgetShapes(of: $0) }
     downloader.onPlaces = { [unowned pipeline] in pipeline.startTransfers() }
     let places = Purge.Places(

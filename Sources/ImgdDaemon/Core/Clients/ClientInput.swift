@@ -95,7 +95,7 @@ final class ClientInput {
     case .bytes(let count):
       feed(count)
       // Usually everything is done, and nothing has changed.
-      if isBusy || place.isFull { lineUp() }
+      if isBusy || place.isFull { lineUp() } else if framer.keptBytes > 0 { session?.countBuffers() }
     case .nothing: break
     case .end: endInput(isGone: isGone)
     case .broken: endInput(isGone: true)

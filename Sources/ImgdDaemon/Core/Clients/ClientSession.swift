@@ -41,6 +41,8 @@ final class ClientSession: TurnTaker, ReplyCarrier {
   private var isDeaf: Bool { !place.takesLines }
   private var stall: Timer?
   private var taken = 0
+  /// The bytes in its buffers that `clients` has been told of.
+  private var countedBytes = 0
   let since: Instant
   private var heartbeat: Timer?
 
@@ -95,6 +97,7 @@ final class ClientSession: TurnTaker, ReplyCarrier {
   /// Updates whether the client is read from, now that its input has moved on.
   func inputHasMoved() {
     guard isOpen, !isDeaf else { return }
+    countBuffers()
     updateInterest()
     workEnded()
   }
@@ -142,6 +145,7 @@ final class ClientSession: TurnTaker, ReplyCarrier {
     stall = nil
     place.isBehind = false
     place.writePending()
+    countBuffers()
     if place.hasPostponed { loop.nextTick { [place] in place.deliverPostponed() } }
     // Usually the client has only ever been waited for, and nothing has changed.
     if watch?.interest.rawValue != Interest.read.rawValue || input.isBusy { input.lineUp() }
@@ -149,6 +153,7 @@ final class ClientSession: TurnTaker, ReplyCarrier {
   }
 
   private func blocked() {
+    countBuffers()
     updateInterest()
     guard stall == nil else { return }
     place.isBehind = true
@@ -157,8 +162,13 @@ final class ClientSession: TurnTaker, ReplyCarrier {
 
   var use: ClientUse { ClientUse(requests: place.requests, bytesSent: taken) }
 
-  /// The bytes in its buffers.
-  var heldBytes: Int { place.outbox.bytes.capacity + input.heldBytes }
+  /// Tells how many bytes are in its buffers: with thousands of clients nobody adds them all up.
+  func countBuffers() {
+    let bytes = place.outbox.bytes.capacity + input.heldBytes
+    guard bytes != countedBytes else { return }
+    clients.countBuffered(bytes - countedBytes)
+    countedBytes = bytes
+  }
 
   private func updateInterest() {
     // With raw values: the empty set and `insert` of an option set look types up at run time.
@@ -215,12 +225,13 @@ final class ClientSession: TurnTaker, ReplyCarrier {
     guard isOpen else { return }
     if !isDeaf { _ = place.outbox.send(to: socket) }
     isOpen = false
-    let held = heldBytes
+    countBuffers()
+    clients.countBuffered(-countedBytes)
     watch?.cancel()
     stall?.cancel()
     heartbeat?.cancel()
     input.stop()
     place.close()
-    clients.closed(self, freeing: held)
+    clients.closed(self, freeing: countedBytes)
   }
 }

@@ -11,7 +11,7 @@ final class Clients {
   let shapes = LineShapes()
   private let loop: EventLoop
   private let access: Access
-  private var sessions: [UInt64: ClientSession] = [:]
+  private var sessions = Roll<ClientSession>()
   private var places: ClientPlaces
   private var former = FormerUse()
   let heap: FreedMemory
@@ -27,13 +27,13 @@ final class Clients {
   var limits: WireLimits {
     didSet {
       places.limit = limits.connections
-      for session in sessions.values { session.limits = limits }
+      for session in sessions { session.limits = limits }
     }
   }
 
   init(
-    limits: WireLimits, _ access: Access, known: any KnownLineAnswers, copies: HandedBytes, turns: Turns,
-    desk: ReplyDesk, loop: EventLoop
+    limits: WireLimits, _ access: Access, known: any KnownLineAnswers, copies: HandedBytes, heap: FreedMemory,
+    turns: Turns, desk: ReplyDesk, loop: EventLoop
   ) {
     self.known = known
     self.copies = copies
@@ -43,29 +43,25 @@ final class Clients {
     self.loop = loop
     self.access = access
     places = ClientPlaces(limit: limits.connections, access)
-    heap = FreedMemory(loop: loop)
+    self.heap = heap
   }
 
   var connected: Int { sessions.count }
 
-  subscript(number: UInt64) -> ClientSession? { sessions[number] }
-
-  /// The numbers of the open connections that are higher, the lowest first.
-  func numbers(after number: UInt64) -> [UInt64] { sessions.keys.filter { $0 > number }.sorted() }
-
-  /// What each user has asked for, by uid: over all open connections, and over the former ones as far as they are known.
-  var users: [(uid: UInt32, UserUse)] {
-    var users = former.users
-    for session in sessions.values {
-      users[session.peer.uid, default: UserUse()].connected += 1
-      users[session.peer.uid, default: UserUse()].add(session.use)
-    }
-    return users.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+  /// Some of the open connections in the order in which they came, and the number to go on after; nil at the end.
+  func some(after number: UInt64, most: Int) -> (sessions: [ClientSession], end: UInt64?) {
+    let part = sessions.part(after: number, most: most)
+    return (part.members, part.end)
   }
 
-  /// The bytes in the buffers of all clients, of which there are at most `MaxClients`, and in the shapes of their
-  /// lines.
-  var heldBytes: Int { sessions.values.reduce(shapes.heldBytes) { $0 + $1.heldBytes } }
+  /// What each user has asked for over connections that have ended, as far as it is known.
+  var formerUsers: [UInt32: UserUse] { former.users }
+
+  /// The bytes in the buffers of all clients, and in the shapes of their lines.
+  var heldBytes: Int { shapes.heldBytes + bufferedBytes }
+  private var bufferedBytes = 0
+
+  func countBuffered(_ change: Int) { bufferedBytes += change }
 
   // MARK: Arriving
 
@@ -79,7 +75,7 @@ final class Clients {
         return turnAway(socket, .tooManyConnections(limit: reached.limit, of: reached.scope))
       }
       let session = try ClientSession(socket, as: known, number: lastNumber, of: self, loop: loop, limits: limits)
-      sessions[session.number] = session
+      sessions.add(session, numbered: session.number)
       places.occupy(for: known.uid)
       counts.accepted += 1
     } catch { counts.rejected += 1 }
@@ -97,27 +93,27 @@ final class Clients {
 
   /// Forgets the shapes of a user's lines, or of all lines, where a URL alone no longer says what is shown.
   func forgetShapes(of uid: UInt32? = nil) {
-    for session in sessions.values where uid == nil || session.peer.uid == uid { session.forgetShapes() }
+    for session in sessions where uid == nil || session.peer.uid == uid { session.forgetShapes() }
   }
 
   // MARK: Ending
 
   /// Refuses every command that stands by.
-  func refuseStanding(_ error: WireError) { for session in sessions.values { session.place.refuseStanding(error) } }
+  func refuseStanding(_ error: WireError) { for session in sessions { session.place.refuseStanding(error) } }
 
   /// Ends all connections, each when the requests that have arrived on it are answered and the answers taken; calls
   /// back when none is left.
   func finish(_ finished: @escaping () -> Void) {
     whenFinished = finished
-    for session in sessions.values { session.finish() }
+    for session in sessions { session.finish() }
     if sessions.isEmpty { finished() }
   }
 
   /// Ends all connections at once; answers are sent as far as that is possible without waiting.
-  func finishNow() { for session in sessions.values { session.finishNow() } }
+  func finishNow() { for session in sessions { session.finishNow() } }
 
   func closed(_ session: ClientSession, freeing bytes: Int) {
-    sessions[session.number] = nil
+    sessions.remove(session.number)
     heap.note(freed: ClientSession.ownBytes + bytes)
     former.add(session.use, of: session.peer.uid)
     places.giveBack(of: session.peer.uid)
@@ -162,6 +158,11 @@ struct UserUse {
   /// Connections, those that have ended among them.
   var accepted = 0
   var use = ClientUse()
+
+  mutating func add(open connection: ClientUse) {
+    connected += 1
+    add(connection)
+  }
 
   mutating func add(_ connection: ClientUse) {
     accepted += 1
