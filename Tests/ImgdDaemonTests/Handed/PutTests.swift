@@ -125,6 +125,29 @@ struct PutTests {
     #expect(try bytes(stage, on: stage.client) == "memory 1000")
   }
 
+  /// Memory may have let go of the newer one when the copy of the older one is there.
+  @Test func `of two that are put the one that was asked for last stays, whichever is copied first`() throws {
+    let copies = HeldCopies()
+    let stage = try CoreStage(holding: copies, "Control.Put=all")
+    for (place, picture) in [mine, theirs].enumerated() {
+      let number = try handedMemory(picture)
+      defer { close(number) }
+      try stage.client.send(#"{"cmd":"put","id":\#(place),"url":"\#(stage.base)/a"}"# + "\n", with: [number])
+      stage.settle()
+      #expect(copies.waitUntilHeld(place + 1))
+    }
+    copies.letGo(of: try #require(copies.begun.max()))
+    while stage.core.parts.copies.count > 1 { stage.tick() }
+    #expect(try stage.client.receive()["bytes"]?.integer == 900)
+    try stage.leave(in: .disk)
+    copies.letGo()
+    while stage.core.parts.copies.count > 0 { stage.tick() }
+    #expect(try stage.client.receive()["bytes"]?.integer == 1_000)
+    for tier in ["disk", "memory"] {
+      #expect(try bytes(stage, #","cache":"only-if-cached""#, on: stage.client) == "\(tier) 900")
+    }
+  }
+
   @Test func `a purge while a picture is being put keeps it out`() throws {
     let copies = HeldCopies()
     let stage = try CoreStage(holding: copies, "Control.Put=all")

@@ -13,8 +13,10 @@ struct HandedIn {
   let serial: UInt64
   /// The last purge before it came.
   let checked: UInt64
-  /// Whether it is kept under the request's own key.
-  let isPut: Bool
+  /// That it is to be kept under the request's own key; nil where it is not.
+  let arrival: LatestPictures.Arrival?
+
+  var isPut: Bool { arrival != nil }
 }
 
 extension FetchRequests {
@@ -63,7 +65,8 @@ extension FetchRequests {
     // What is refused until here is closed with the line.
     client.handed = []
     let handed = HandedIn(
-      file: file, serial: downloader.nextSerial(), checked: pictures.purges.newest, isPut: isPut)
+      file: file, serial: downloader.nextSerial(), checked: pictures.purges.newest,
+      arrival: isPut ? pictures.latest.expect(mergeKey.key) : nil)
     let job = FetchJob(
       receipt: request.receipt ?? hits.nextReceipt(), id: id, request: request, url: url, mergeKey: mergeKey,
       uid: client.peer.uid, entryTags: access.tags(request.tags, claimedBy: client.peer.uid), startedAt: loop.now,

@@ -14,6 +14,7 @@ final class PictureTiers {
   let purges: PurgeList
   let answers: RememberedAnswers
   let variants: Variants
+  let latest = LatestPictures()
   private let hub: EventHub
   private let turns: Turns
   let loop: EventLoop
@@ -199,6 +200,7 @@ final class PictureTiers {
   /// Keeps a picture in the tiers in which it is wanted, and takes an older one out of the others of `tiers`: nobody
   /// may find that one afterwards. Tiers from which it was purged in the meantime stay as they are.
   func keep(_ image: CachedImage, wanted: Tiers, in tiers: Tiers) {
+    guard latest.note(image) else { return }
     var tiers = tiers
     if let former = image.digest.flatMap(disk.ownership), former.owner != image.owner, memory.peek(image.key) == nil {
       image.take(owner: former.owner, of: former.bytes)

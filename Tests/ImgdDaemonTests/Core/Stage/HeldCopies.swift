@@ -7,13 +7,14 @@ final class HeldCopies: Sendable {
   private struct State {
     var begun: Set<UInt64> = []
     var isHeld = true
+    var free: Set<UInt64> = []
   }
 
   private let state = Shared(State())
 
   @Sendable func copy(_ work: HandedBytes.Work) -> HandedBytes.Outcome? {
     state.with { _ = $0.begun.insert(work.serial) }
-    _ = state.wait { $0.isHeld ? nil : true }
+    _ = state.wait { $0.isHeld && !$0.free.contains(work.serial) ? nil : true }
     return HandedBytes.copy(work)
   }
 
@@ -22,6 +23,8 @@ final class HeldCopies: Sendable {
 
   /// What threads have begun, by number.
   var begun: Set<UInt64> { state.with { $0.begun } }
+
+  func letGo(of number: UInt64) { state.with { _ = $0.free.insert(number) } }
 
   func letGo() { state.with { $0.isHeld = false } }
 }

@@ -1,0 +1,33 @@
+import ImgdCache
+
+/// The newest pictures that were kept under keys for which others are still on their way. What takes less time overtakes
+/// what was begun before it, and no tier need have it any more when that comes.
+final class LatestPictures {
+  private var keys: [CacheKey: (arrivals: Int, newest: UInt64)] = [:]
+
+  /// A picture on its way, for as long as somebody holds this.
+  final class Arrival {
+    private let key: CacheKey
+    private let latest: LatestPictures
+
+    fileprivate init(of key: CacheKey, in latest: LatestPictures) {
+      (self.key, self.latest) = (key, latest)
+      latest.keys[key, default: (0, 0)].arrivals += 1
+    }
+
+    deinit {
+      guard let known = latest.keys[key] else { return }
+      latest.keys[key] = known.arrivals > 1 ? (known.arrivals - 1, known.newest) : nil
+    }
+  }
+
+  func expect(_ key: CacheKey) -> Arrival { Arrival(of: key, in: self) }
+
+  /// Notes a picture that is to be kept; false if a newer one has been kept since it was begun.
+  func note(_ image: CachedImage) -> Bool {
+    guard !keys.isEmpty, let known = keys[image.key] else { return true }
+    guard known.newest <= image.serial else { return false }
+    keys[image.key] = (known.arrivals, image.serial)
+    return true
+  }
+}
