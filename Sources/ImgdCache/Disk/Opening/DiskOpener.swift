@@ -10,8 +10,9 @@ final class DiskOpener: DiskPart {
   var onOpened: (OpenedDisk) -> Void = { _ in }
   var onFailure: () -> Void = {}
   var onGivenUp: () -> Void = {}
-  /// The directory that this process had last.
+  /// The directory that this process had last, and the file system of the first.
   private var last: [FileStatus.Identity]?
+  private var device: UInt64?
 
   func open(_ directory: DiskDirectory) { begin { (writer) throws(DiskTrouble) in try writer.open(directory) } }
 
@@ -52,10 +53,22 @@ final class DiskOpener: DiskPart {
     var opened = opened
     opened.isAnother = last.map { $0 != opened.directory.identities } ?? false
     last = opened.directory.identities
+    noteFileSystem(of: opened.directory)
     if let reason = opened.loss { reports.onNews(.trouble(reason)) }
     files.enter(opened.directory)
     index.begin(cleared: opened.cleared)
     onOpened(opened)
+  }
+}
+
+extension DiskOpener {
+  /// Where another file system was unmounted, everything works, on one that may not be meant for it.
+  private func noteFileSystem(of directory: DiskDirectory) {
+    let now = directory.identities.first?.device
+    device = device ?? now
+    let note = device == now ? nil : "it lies on another file system than at the start"
+    if let note, health.note == nil { reports.onNews(.trouble("\(directory.path): \(note)")) }
+    health.note = note
   }
 }
 

@@ -51,6 +51,7 @@ final class DiskWriter {
       let (owed, areKnown) = takeOwed(disk)
       var all = try read(index, in: directory, isClean: index.wasClean && isWhole && !mayHoldFiles)
       all.removals += owed
+      if !isWhole { all.loss = "the disk is full: some pictures were removed to make room for the index" }
       if !areKnown { all.loss = "purges that were written down cannot be read, so everything is removed" }
       return all
     } catch {

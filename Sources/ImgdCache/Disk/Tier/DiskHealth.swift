@@ -10,6 +10,8 @@ final class DiskHealth {
 
   private let reports: DiskReports
   var reason: String?
+  /// What is worth knowing while everything works.
+  var note: String?
 
   init(_ state: DiskState, reports: DiskReports) {
     self.state = state

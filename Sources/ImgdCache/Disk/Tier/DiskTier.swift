@@ -67,6 +67,7 @@ package final class DiskTier {
 
   /// What stands in the way, and what would be right; nil if nothing does, and for a tier that is off.
   package var reason: String? { parts.health.reason }
+  package var note: String? { parts.health.note }
 
   package var count: Int { parts.index.count }
 

@@ -109,6 +109,7 @@ final class StatsCommand {
     ])
     line.field("state", disk.state.rawValue)
     if let reason = disk.reason { line.field("reason", reason) }
+    if let note = disk.note { line.field("note", note) }
     if disk.isLoading { line.field("loading", true) }
   }
 

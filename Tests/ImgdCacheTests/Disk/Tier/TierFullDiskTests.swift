@@ -60,6 +60,28 @@ private enum SmallFileSystem {
     #expect(stage.tier.state == .ok)
   }
 
+  @Test func `another file system in place of the first is noted until that comes back`() throws {
+    let home = TemporaryDirectory()
+    try SmallFileSystem.mount(home.path)
+    defer { try? CacheFiles.shell("umount --lazy \(home.path)") }
+    try CacheFiles.shell("install -d -m 755 \(home.path)/cache")
+    let stage = try TierStage { place in
+      try Directory.make(place.path, permissions: 0o755)
+      try CacheFiles.shell("mount --bind \(home.path)/cache \(place.path)")
+    }
+    defer { unmount(stage) }
+    stage.store(photo(url(1), body(1_000), on: stage))
+    #expect(stage.tier.note == nil)
+    unmount(stage)
+    stage.pass(.seconds(2))
+    stage.store(photo(url(2), body(1_000), on: stage))
+    #expect(stage.tier.state == .ok && stage.tier.note == "it lies on another file system than at the start")
+    try CacheFiles.shell("mount --bind \(home.path)/cache \(stage.place.path)")
+    stage.pass(.seconds(2))
+    stage.store(photo(url(3), body(1_000), on: stage))
+    #expect(stage.tier.state == .ok && stage.tier.note == nil)
+  }
+
   // MARK: No room for the index
 
   /// Has six pictures of a megabyte each, and begins another life without a byte that is free.
@@ -81,6 +103,7 @@ private enum SmallFileSystem {
     let stage = try crammed()
     defer { unmount(stage) }
     #expect(stage.tier.state == .ok)
+    #expect(stage.news.troubles == ["the disk is full: some pictures were removed to make room for the index"])
     #expect((1..<6).contains(stage.tier.count))
     #expect(try stage.pictures().count == stage.tier.count)
   }
