@@ -80,9 +80,10 @@ struct RefusalText {
     times = refusal.number("times") ?? 1
     let often = times == 1 ? "once" : "\(times) times in a row"
     if let status = refusal.number("status") {
-      text = "refuses with status \(status), \(often)"
+      text = (status >= 500 ? "answers" : "refuses") + " with status \(status), \(often)"
     } else if let code = refusal.text("code") {
-      text = (code == "timeout" ? "does not answer" : "cannot be reached") + " (\(printable(code))), \(often)"
+      let words = ["timeout": "does not answer", "truncated": "breaks off", "not_an_image": "sends no picture"]
+      text = (words[code] ?? "cannot be reached") + " (\(printable(code))), \(often)"
     } else {
       return nil
     }

@@ -165,6 +165,23 @@ struct OriginTallyTests {
     #expect(try stage.origins()["127.0.0.1"]?["refusal"] == nil)
   }
 
+  @Test func `an origin that brings no whole picture is told until it does`() throws {
+    let stage = try CoreStage("Downloads.Retries=0")
+    stage.origin.plan("/0", .status(500))
+    stage.origin.plan("/1", .body(Array("<html>".utf8)))
+    stage.origin.plan("/2", .fails(.truncated))
+    stage.origin.plan("/well", .picture(png()))
+    for (number, (field, value)) in [
+      ("status", .integer(500)), ("code", .string("not_an_image")), ("code", .string("truncated")),
+    ].enumerated() as EnumeratedSequence<[(String, JSONValue)]> {
+      try stage.ask("/\(number)", host: "127.0.0.1")
+      let refusal = try stage.origins()["127.0.0.1"]?["refusal"]
+      #expect(refusal?[field] == value && refusal?["times"] == .integer(Int64(number) + 1))
+    }
+    try stage.fetch("/well")
+    #expect(try stage.origins()["127.0.0.1"]?["refusal"] == nil)
+  }
+
   @Test func `what breaks off with the network is nobody's failure`() throws {
     let stage = try CoreStage()
     let gate = Gate()

@@ -51,9 +51,11 @@ struct OriginCheck {
       let age = refusal.number("age_s"), age <= Self.longestAgo
     else { return nil }
     let remedy =
-      refusal.number("status") == nil
-      ? "see whether it runs, and can be reached from this machine"
-      : "it may want credentials: HeaderFile in a section [Origin ...] of imgd.conf, or others than those"
+      [401, 403].contains(refusal.number("status"))
+      ? "it may want credentials: HeaderFile in a section [Origin ...] of imgd.conf, or others than those"
+      : refusal.number("status") != nil || ["truncated", "not_an_image"].contains(refusal.text("code"))
+        ? "see which URLs fail (imgctl top), and what one of them brings: curl -sv URL"
+        : "see whether it runs, and can be reached from this machine"
     let sentence = "\(name(origin)) \(text.text), the last time \(Quantity.time(seconds: age)) ago"
     // A host that the operator has a section for is one that matters.
     guard origin.text("section") != nil else { return .note("origins", sentence, remedy: remedy) }

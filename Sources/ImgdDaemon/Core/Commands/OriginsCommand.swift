@@ -72,6 +72,7 @@ extension JSONWriter {
     switch refusal.reason {
     case .status(let status): field("status", status)
     case .failure(let kind): field("code", kind.code.rawValue)
+    case .noPicture: field("code", ReplyCode.notAnImage.rawValue)
     }
     field("times", refusal.times)
     field("age_s", Int((now - refusal.last).components.seconds))

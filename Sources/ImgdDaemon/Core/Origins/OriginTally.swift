@@ -30,11 +30,12 @@ final class OriginTally {
   var active = 0
   var queued = 0
 
-  /// The origin does not let the daemon in, and nothing has come from there since.
+  /// The origin does not let the daemon in, or brings no whole picture, and has done nothing else since.
   struct Refusal {
     enum Reason {
       case status(Int)
       case failure(TransferFailure.Kind)
+      case noPicture
     }
 
     fileprivate(set) var reason: Reason
@@ -74,7 +75,7 @@ final class OriginTally {
       if firstBytes == nil { firstBytes = Self.emptyTimes }
       firstBytes?.record(time.nanoseconds)
     }
-    if let reason = outcome.refusal {
+    if let reason = outcome.refusal(isPicture: isPicture) {
       refusal = Refusal(reason: reason, times: (refusal?.times ?? 0) + 1, last: now)
     } else if outcome.head != nil {
       refusal = nil
@@ -83,12 +84,18 @@ final class OriginTally {
 }
 
 extension TransferOutcome {
-  /// How the origin has kept the daemon out; nil where it has not.
-  fileprivate var refusal: OriginTally.Refusal.Reason? {
-    guard case .failed(let failure) = self else { return nil }
+  /// How the origin has kept the daemon out, or what is wrong there; nil where nothing is. That a picture is not there is
+  /// an answer.
+  fileprivate func refusal(isPicture: Bool) -> OriginTally.Refusal.Reason? {
+    guard case .failed(let failure) = self else {
+      if case .received = self, !isPicture { return .noPicture }
+      return nil
+    }
     switch failure.kind {
-    case .httpStatus: return [401, 403].contains(failure.status) ? .status(failure.status ?? 0) : nil
-    case .dns, .connect, .tls: return .failure(failure.kind)
+    case .httpStatus:
+      let status = failure.status ?? 0
+      return status >= 500 || [401, 403].contains(status) ? .status(status) : nil
+    case .dns, .connect, .tls, .truncated: return .failure(failure.kind)
     case .timeout(let phase): return phase <= .firstByte ? .failure(failure.kind) : nil
     default: return nil
     }
