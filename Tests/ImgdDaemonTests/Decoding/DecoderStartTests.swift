@@ -150,6 +150,23 @@ struct DecoderStartTests {
     #expect(learnt.count == 3 && stage.pool.workers.isEmpty, "at once, from what is known")
   }
 
+  @Test func `what one could do is not told when no other starts any more`() throws {
+    let stage = try PoolStage()
+    #expect(try stage.answer().isPicture)
+    stage.uninstall()
+    stage.pool.retireIdle()
+    try stage.awaitNone()
+    #expect(try stage.answer().failure?.cause == .unavailable)
+    var learnt: [Result<DecoderAbilities, DecodeFailure>] = []
+    stage.pool.learnAbilities { learnt.append($0) }
+    #expect(throws: DecodeFailure.self) { try #require(learnt.first).get() }
+    try stage.install("honest")
+    stage.advance(by: DecoderStarts.lastingPause)
+    #expect(try stage.answer().isPicture)
+    stage.pool.learnAbilities { learnt.append($0) }
+    #expect(try learnt.last?.get().library == "lies 1.0")
+  }
+
   @Test func `where nothing can be learnt that is told in time`() throws {
     let stage = try PoolStage("says-nothing")
     var learnt: [Result<DecoderAbilities, DecodeFailure>] = []

@@ -58,7 +58,8 @@ final class DecoderPool: Decoding {
   func abort(serial: UInt64) { if queue.remove(serial: serial) == nil { begun[serial] = nil } }
 
   func learnAbilities(then: @escaping (Result<DecoderAbilities, DecodeFailure>) -> Void) {
-    if let abilities { return then(.success(abilities)) }
+    // What one could do that was started once says nothing when no other starts any more.
+    if let abilities, starts.paused == nil || workers.contains(where: \.isLive) { return then(.success(abilities)) }
     guard !isStopped else { return then(.failure(.stopping)) }
     asking.append(then)
     advance()
