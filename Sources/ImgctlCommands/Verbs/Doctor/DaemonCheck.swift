@@ -31,7 +31,7 @@ struct DaemonCheck {
       return .problem(
         "decoder", "none: no other sizes, encodings and pixels (\(note))",
         remedy: note.hasPrefix("the decoder is not installed") || note.hasSuffix("is libvips installed?")
-          ? "install imgd-decoder beside imgd, and libvips42"
+          ? "install imgd-decoder beside imgd, and libvips42; imgd looks again within a minute, or at once: imgctl reload"
           : "see what has ended it (journalctl IMGD_EVENT=decoder), then have imgd try again: imgctl reload")
     }
   }
@@ -51,19 +51,19 @@ struct DaemonCheck {
     else { return nil }
     return .note(
       "memory", "since the start this machine was short of memory \(events) times, the last time at \(last)",
-      remedy: "see what has it (systemd-cgtop -m); imgd has given up its own, and would with less in Memory.Capacity")
+      remedy: "see which program takes it: systemd-cgtop -m; a smaller Memory.Capacity leaves others more of it")
   }
 
   /// Connections that were not let in, and those that were closed because nobody read from them.
   private var refusedClients: Finding? {
     guard let counts = stats.object("clients") else { return nil }
     let (stalled, rejected) = (counts.number("slow_closed") ?? 0, counts.number("rejected") ?? 0)
-    guard stalled + rejected > 0 else { return nil }
+    let counted = [(rejected, "were refused"), (stalled, "were closed because nobody took the answers")]
+    let text = counted.filter { $0.0 > 0 }.map { "\($0.1): \($0.0)" }.joined(separator: "; ")
+    guard !text.isEmpty else { return nil }
     return .note(
-      "clients",
-      "since the start \(rejected) connections were refused, and \(stalled) closed that took no answers",
-      remedy: "see who asks for how much (imgctl clients) and whose were closed "
-        + "(journalctl IMGD_CODE=client_stalled --output=verbose): that program is to be mended")
+      "clients", "since the start connections \(text)",
+      remedy: "see who asks for how much: imgctl clients; the log says whose were closed: that program is to be mended")
   }
 
   private var memory: Finding? {
@@ -82,6 +82,10 @@ struct DaemonCheck {
     guard let disk = stats.object("disk"), let state = disk.text("state") else { return nil }
     let directory = config.object("Disk")?.text("Directory") ?? "?"
     switch state {
+    case "ok" where disk.text("note") != nil:
+      return .note(
+        "disk", "\(directory): \(disk.display("note"))",
+        remedy: "see whether one is to be mounted there (findmnt -T \(directory)): imgd takes it up by itself")
     case "ok":
       let use = Quantity.size(disk.number("bytes") ?? 0)
       let room = Quantity.size(disk.number("capacity") ?? 0)
@@ -99,33 +103,57 @@ struct DaemonCheck {
     let parts = (disk.text("reason") ?? "\(directory) cannot be used").split(separator: ";", maxSplits: 1)
     let text = parts.first.map { String($0) } ?? ""
     let remedy = parts.dropFirst().first.map { String($0.drop { $0 == " " }) }
-    let known = Self.remedies.first { text.hasSuffix($0.end) }?.remedy
+    let known = Self.remedies(directory).first { text.hasSuffix($0.end) }?.remedy
     return .problem(
       "disk", text,
-      remedy: remedy ?? known ?? "see whether its file system is full or read-only, and whose it is: "
-        + "df \(directory); ls -ld \(directory)")
+      remedy: remedy ?? Self.command(in: text) ?? known
+        ?? "see whether its file system is full or read-only, and whose it is: df \(directory); ls -ld \(directory)")
+  }
+
+  /// The command in brackets at the end of a reason.
+  private static func command(in text: String) -> String? {
+    guard text.hasSuffix(")"), let start = text.lastIndex(of: "(") else { return nil }
+    let command = text[text.index(after: start)...].dropLast()
+    return ["chown ", "chmod ", "install "].contains { command.hasPrefix($0) } ? String(command) : nil
   }
 
   /// What to do about trouble that the system has named. imgd tries again by itself.
-  private static let remedies: [(end: String, remedy: String)] = [
-    ("Too many open files", "raise LimitNOFILE= of imgd.service, or lower Control.MaxClients"),
-    ("No space left on device", "make room on its file system, or lower Disk.Capacity: df shows who has it"),
-    ("Disk quota exceeded", "raise the quota of imgd's user (setquota), or lower Disk.Capacity below it"),
-    (
-      "Input/output error",
-      "its disk fails: journalctl -k says how; replace it, or name another place in Disk.Directory"
-    ),
-    ("Read-only file system", "see why it was made so (journalctl -k), check it with fsck, and: mount -o remount,rw"),
-  ]
+  private static func remedies(_ directory: String) -> [(end: String, remedy: String)] {
+    let again = "imgd looks again within ten seconds"
+    return [
+      ("Too many open files", "raise LimitNOFILE= of imgd.service, or lower Control.MaxClients"),
+      (
+        "No space left on device",
+        "make room on its file system: df \(directory); df -i \(directory); \(again)"
+      ),
+      ("Disk quota exceeded", "raise the quota of imgd's user (setquota), or lower Disk.Capacity below it; \(again)"),
+      (
+        "Input/output error",
+        "its disk fails: journalctl -k says how; replace it, or name another place in Disk.Directory"
+      ),
+      (
+        "Read-only file system",
+        "see why it was made so: journalctl -k; after an error of its disk stop imgd, unmount the file system "
+          + "(findmnt -T \(directory)), check it with fsck, and mount it again"
+      ),
+      ("was removed", "imgd makes it again with the next picture"),
+    ]
+  }
 
-  /// Files that differ from what was stored point to a disk that is about to fail.
+  /// Files that differ from what was stored point to a disk that is about to fail; what could not be written has had a
+  /// reason that is over.
   private var damage: Finding? {
     guard let disk = stats.object("disk") else { return nil }
     let (corrupt, failed) = (disk.number("corrupt") ?? 0, disk.number("write_errors") ?? 0)
-    guard corrupt > 0 || (failed > 0 && disk.text("state") == "ok") else { return nil }
+    if corrupt > 0 {
+      return .note(
+        "disk", "since the start files were found damaged: \(corrupt)",
+        remedy: "look at the kernel's log for errors of the disk: journalctl -k")
+    }
+    guard failed > 0, disk.text("state") == "ok" else { return nil }
     return .note(
-      "disk", "since the start \(failed) writes failed, and \(corrupt) files were damaged",
-      remedy: "look at the kernel's log for errors of the disk: journalctl -k")
+      "disk", "since the start pictures could not be stored: \(failed)",
+      remedy: "the log says why: journalctl IMGD_CODE=disk_trouble")
   }
 
   private var descriptors: Finding? {
@@ -134,7 +162,7 @@ struct DaemonCheck {
     else { return nil }
     let control = config.object("Control")?.text("MaxClients").flatMap { Int($0) } ?? 0
     let text = "\(open) open of \(limit)"
-    let remedy = "LimitNOFILE=65536 in the unit, or ulimit -Hn before imgd starts"
+    let remedy = "LimitNOFILE=65536 in the unit; where imgd is started by hand, before that: ulimit -n 65536"
     // The last quarter is kept for clients, downloads and files: pictures get none of it.
     if open > limit - limit / 4 { return .problem("descriptors", text, remedy: remedy) }
     if limit < control * 2 { return .note("descriptors", "\(text): few for \(control) clients", remedy: remedy) }

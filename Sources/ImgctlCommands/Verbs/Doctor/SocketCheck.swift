@@ -45,7 +45,8 @@ struct SocketCheck {
     return .problem(
       "permission", "\(user) may not connect (\(rights))",
       remedy: isForGroup
-        ? "sudo adduser \(user) \(owner.group), and log in again" : "only the user \(owner.user) may use this daemon")
+        ? "sudo adduser \(user) \(owner.group), and log in again"
+        : "only the user \(owner.user) may use this daemon, and those whom Control.Allow in its imgd.conf names")
   }
 
   /// Whether the system lists this user in a group; the process may have been started before it did.

@@ -121,7 +121,7 @@ struct PictureStore {
 
 extension SystemFailure {
   /// There is room, but it has to stay free.
-  static var reserved: SystemFailure { SystemFailure("keep free what Disk.MinFree wants", errno: ENOSPC) }
+  static var reserved: SystemFailure { SystemFailure("leave free what Disk.MinFree says", errno: ENOSPC) }
 }
 
 extension DiskTrouble { fileprivate static let notStored = DiskTrouble(.broken, "a picture was not stored") }
