@@ -12,6 +12,8 @@ private enum OtherEtc {
     printf 'imgd:x:4711:4711::/:/bin/false\\nimgd-http:x:4712:4712::/:/bin/false\\n' >>/etc/passwd
     printf 'imgd:x:4711:\\nimgd-http:x:4712:\\npictures:x:4713:imgd\\n' >>/etc/group
     rm -rf /etc/imgd
+    # Without the sockets of a service that runs on this machine.
+    mount -t tmpfs tmpfs /run
     install -d -m 755 /etc/imgd /etc/imgd/imgd.conf.d
     cd /etc/imgd
     echo '[Memory]' >imgd.conf
