@@ -55,7 +55,7 @@ final class GalleryOrigin: Sendable {
     return (TestPicture.png(bytes: 700, seed: number), "\"\(number)\"")
   }
 
-  /// An answer that may be kept, in spite of what is wrong with it, names the group: a purge could not find it without.
+  /// An answer that may be kept despite what is wrong with it names the group: otherwise a purge of the group would miss it.
   private static func lie(about bytes: [UInt8], _ fields: [(String, String)], _ chance: Int) -> OriginAnswer {
     switch chance % 8 {
     case 0: .misannounced(bytes, as: bytes.count + 100)

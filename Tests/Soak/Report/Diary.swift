@@ -1,8 +1,8 @@
 import ImgdSystem
 import ImgdTestSupport
 
-/// The last that happened to each picture: without it a picture that was purged and is shown nevertheless tells nobody which
-/// purge it was, and what the origin was asked meanwhile.
+/// What happened to each picture last: when one is shown that was purged, it says which purge that was, and what the origin
+/// was asked since.
 final class Diary: Sendable {
   private static let length = 14
 

@@ -140,8 +140,8 @@ struct DaemonCheck {
     ]
   }
 
-  /// Files that differ from what was stored point to a disk that is about to fail; what could not be written has had a
-  /// reason that is over.
+  /// Files that differ from what was stored point to a disk that is about to fail; a write that failed had a reason that
+  /// has passed.
   private var damage: Finding? {
     guard let disk = stats.object("disk") else { return nil }
     let (corrupt, failed) = (disk.number("corrupt") ?? 0, disk.number("write_errors") ?? 0)

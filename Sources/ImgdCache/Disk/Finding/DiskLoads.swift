@@ -128,8 +128,8 @@ final class DiskLoads: DiskPart {
     let waiters = waiting.removeValue(forKey: entry.digest) ?? []
     let again = { [unowned self] in for waiter in waiters { fetchAgain(key, entry.digest, waiter) } }
     guard !gate.isClosed else { return gate.wait(again) }
-    // The entry may have gone meanwhile, and some of the waiters may have come for one that replaced it. Or one that will
-    // is on its way: memory may have let go of that, and would keep the older one.
+    // The entry may have gone meanwhile, and some of the waiters may have come for one that replaced it. Or its successor is
+    // still on its way: memory may have let go of that one, and would keep this older one instead.
     guard let current = index.entry(at: place, number: entry.number), stores.image(for: key) == nil else {
       return again()
     }

@@ -62,7 +62,7 @@ final class DiskOpener: DiskPart {
 }
 
 extension DiskOpener {
-  /// Where another file system was unmounted, everything works, on one that may not be meant for it.
+  /// After a file system was unmounted everything works, but on one that may not be meant for it.
   private func noteFileSystem(of directory: DiskDirectory) {
     let now = directory.identities.first?.device
     device = device ?? now

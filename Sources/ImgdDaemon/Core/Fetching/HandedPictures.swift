@@ -13,7 +13,7 @@ struct HandedIn {
   let serial: UInt64
   /// The last purge before it came.
   let checked: UInt64
-  /// That it is to be kept under the request's own key; nil where it is not.
+  /// Announces it to the tiers where it is kept under the request's own key; nil elsewhere.
   let arrival: LatestPictures.Arrival?
 
   var isPut: Bool { arrival != nil }

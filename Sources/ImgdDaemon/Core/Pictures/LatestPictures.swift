@@ -1,7 +1,7 @@
 import ImgdCache
 
-/// The newest pictures that were kept under keys for which others are still on their way. What takes less time overtakes
-/// what was begun before it, and no tier need have it any more when that comes.
+/// The newest pictures that were kept under keys for which others are still on their way. A picture that takes less time
+/// overtakes one that was begun before it; by the time the older one comes, no tier may hold the newer one any more.
 final class LatestPictures {
   private var keys: [CacheKey: (arrivals: Int, newest: UInt64)] = [:]
 

@@ -58,7 +58,7 @@ final class DecoderPool: Decoding {
   func abort(serial: UInt64) { if queue.remove(serial: serial) == nil { begun[serial] = nil } }
 
   func learnAbilities(then: @escaping (Result<DecoderAbilities, DecodeFailure>) -> Void) {
-    // What one could do that was started once says nothing when no other starts any more.
+    // What an earlier decoder could do means nothing when none starts any more.
     if let abilities, starts.paused == nil || workers.contains(where: \.isLive) { return then(.success(abilities)) }
     guard !isStopped else { return then(.failure(.stopping)) }
     asking.append(then)
