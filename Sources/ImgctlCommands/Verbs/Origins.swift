@@ -82,8 +82,14 @@ struct RefusalText {
     if let status = refusal.number("status") {
       text = (status >= 500 ? "answers" : "refuses") + " with status \(status), \(often)"
     } else if let code = refusal.text("code") {
-      let words = ["timeout": "does not answer", "truncated": "breaks off", "not_an_image": "sends no picture"]
-      text = (words[code] ?? "cannot be reached") + " (\(printable(code))), \(often)"
+      let words =
+        switch code {
+        case "timeout": "does not answer"
+        case "truncated": "breaks off"
+        case "not_an_image": "sends no picture"
+        default: "cannot be reached"
+        }
+      text = words + " (\(printable(code))), \(often)"
     } else {
       return nil
     }

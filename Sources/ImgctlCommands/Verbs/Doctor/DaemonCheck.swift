@@ -58,11 +58,10 @@ struct DaemonCheck {
   private var refusedClients: Finding? {
     guard let counts = stats.object("clients") else { return nil }
     let (stalled, rejected) = (counts.number("slow_closed") ?? 0, counts.number("rejected") ?? 0)
-    let counted = [(rejected, "were refused"), (stalled, "were closed because nobody took the answers")]
-    let text = counted.filter { $0.0 > 0 }.map { "\($0.1): \($0.0)" }.joined(separator: "; ")
-    guard !text.isEmpty else { return nil }
+    guard stalled + rejected > 0 else { return nil }
+    let closed = stalled > 0 ? "; closed because nobody took the answers: \(stalled)" : ""
     return .note(
-      "clients", "since the start connections \(text)",
+      "clients", "since the start connections were refused: \(rejected)\(closed)",
       remedy: "see who asks for how much: imgctl clients; the log says whose were closed: that program is to be mended")
   }
 
@@ -103,41 +102,38 @@ struct DaemonCheck {
     let parts = (disk.text("reason") ?? "\(directory) cannot be used").split(separator: ";", maxSplits: 1)
     let text = parts.first.map { String($0) } ?? ""
     let remedy = parts.dropFirst().first.map { String($0.drop { $0 == " " }) }
-    let known = Self.remedies(directory).first { text.hasSuffix($0.end) }?.remedy
     return .problem(
-      "disk", text,
-      remedy: remedy ?? Self.command(in: text) ?? known
-        ?? "see whether its file system is full or read-only, and whose it is: df \(directory); ls -ld \(directory)")
+      "disk", text, remedy: remedy ?? Self.command(in: text) ?? Self.remedy(for: text, directory))
   }
 
   /// The command in brackets at the end of a reason.
   private static func command(in text: String) -> String? {
-    guard text.hasSuffix(")"), let start = text.lastIndex(of: "(") else { return nil }
-    let command = text[text.index(after: start)...].dropLast()
-    return ["chown ", "chmod ", "install "].contains { command.hasPrefix($0) } ? String(command) : nil
+    guard text.hasSuffix(")"), let start = text.utf8.lastIndex(of: UInt8(ascii: "(")) else { return nil }
+    let command = text[text.utf8.index(after: start)...].dropLast()
+    return command.hasPrefix("chown ") || command.hasPrefix("chmod ") ? String(command) : nil
   }
 
   /// What to do about trouble that the system has named. imgd tries again by itself.
-  private static func remedies(_ directory: String) -> [(end: String, remedy: String)] {
+  private static func remedy(for text: String, _ directory: String) -> String {
     let again = "imgd looks again within ten seconds"
-    return [
-      ("Too many open files", "raise LimitNOFILE= of imgd.service, or lower Control.MaxClients"),
-      (
-        "No space left on device",
-        "make room on its file system: df \(directory); df -i \(directory); \(again)"
-      ),
-      ("Disk quota exceeded", "raise the quota of imgd's user (setquota), or lower Disk.Capacity below it; \(again)"),
-      (
-        "Input/output error",
-        "its disk fails: journalctl -k says how; replace it, or name another place in Disk.Directory"
-      ),
-      (
-        "Read-only file system",
-        "see why it was made so: journalctl -k; after an error of its disk stop imgd, unmount the file system "
-          + "(findmnt -T \(directory)), check it with fsck, and mount it again"
-      ),
-      ("was removed", "imgd makes it again with the next picture"),
-    ]
+    if text.hasSuffix("Too many open files") {
+      return "raise LimitNOFILE= of imgd.service, or lower Control.MaxClients"
+    }
+    if text.hasSuffix("No space left on device") {
+      return "make room on its file system: df \(directory); df -i \(directory); \(again)"
+    }
+    if text.hasSuffix("Disk quota exceeded") {
+      return "raise the quota of imgd's user (setquota), or lower Disk.Capacity below it; \(again)"
+    }
+    if text.hasSuffix("Input/output error") {
+      return "its disk fails: journalctl -k says how; replace it, or name another place in Disk.Directory"
+    }
+    if text.hasSuffix("Read-only file system") {
+      return "see why it was made so: journalctl -k; after an error of its disk stop imgd, unmount the file system "
+        + "(findmnt -T \(directory)), check it with fsck, and mount it again"
+    }
+    if text.hasSuffix("was removed") { return "imgd makes it again with the next picture" }
+    return "see whether its file system is full or read-only, and whose it is: df \(directory); ls -ld \(directory)"
   }
 
   /// Files that differ from what was stored point to a disk that is about to fail; a write that failed had a reason that

@@ -133,15 +133,14 @@ struct Interview {
     guard !failure.sentence.hasPrefix("imgd cannot start: ") else {
       return "correct that: imgd --check-config tells all mistakes of a configuration"
     }
-    let code = remedies.first { failure.sentence.hasSuffix("(\($0.code.rawValue))") }
-    return code?.remedy ?? "see why in the log of imgd\(place.logCommand), or start it: \(place.startCommand)"
+    if failure.sentence.hasSuffix("(too_many_requests)") {
+      return "end what holds the connections, or raise Control.MaxClients and LimitNOFILE= of imgd.service"
+    }
+    if failure.sentence.hasSuffix("(forbidden)") {
+      return "an administrator lets users in: Control.Allow in imgd.conf, and then: imgctl reload"
+    }
+    return "see why in the log of imgd\(place.logCommand), or start it: \(place.startCommand)"
   }
-
-  /// What to do where the daemon has answered that it does not take this client in.
-  private static let remedies: [(code: ReplyCode, remedy: String)] = [
-    (.tooManyRequests, "end what holds the connections, or raise Control.MaxClients and LimitNOFILE= of imgd.service"),
-    (.forbidden, "an administrator lets users in: Control.Allow in imgd.conf, and then: imgctl reload"),
-  ]
 
   private static func version(of hello: Reply, _ place: SocketPlace) -> Finding {
     let daemon = hello.text("version") ?? "?"

@@ -51,11 +51,13 @@ struct OriginCheck {
       let age = refusal.number("age_s"), age <= Self.longestAgo
     else { return nil }
     let remedy =
-      [401, 403].contains(refusal.number("status"))
-      ? "it may want credentials: HeaderFile in a section [Origin ...] of imgd.conf, or others than those"
-      : refusal.number("status") != nil || ["truncated", "not_an_image"].contains(refusal.text("code"))
-        ? "see which URLs fail (imgctl top), and what one of them brings: curl -sv URL"
-        : "see whether it runs, and can be reached from this machine"
+      switch (refusal.number("status"), refusal.text("code")) {
+      case (401, _), (403, _):
+        "it may want credentials: HeaderFile in a section [Origin ...] of imgd.conf, or others than those"
+      case (.some, _), (_, "truncated"), (_, "not_an_image"):
+        "see which URLs fail (imgctl top), and what one of them brings: curl -sv URL"
+      default: "see whether it runs, and can be reached from this machine"
+      }
     let sentence = "\(name(origin)) \(text.text), the last time \(Quantity.time(seconds: age)) ago"
     // A host that the operator has a section for is one that matters.
     guard origin.text("section") != nil else { return .note("origins", sentence, remedy: remedy) }
