@@ -39,7 +39,7 @@ import Testing
       (.libraryDescriptorHit, (8_580, 6_000)), (.sent(.imgctl), (5_840, 2_570)),
       (.sent(.gateway), (8_600, 6_000)),
       // From here on there are so many pictures that they are looked for ahead.
-      (.sent(.gatewayForm), (9_980, 7_790)), (.pathHitAmongMany, (6_000, 3_180)), (.sent(.python), (6_860, 4_060)),
+      (.sent(.gatewayForm), (10_400, 7_900)), (.pathHitAmongMany, (6_000, 3_180)), (.sent(.python), (6_860, 4_060)),
       (.sent(.pythonBytes), (8_650, 6_510)), (.connect, (24_600, 0)),
     ] {
       for depth in deed == .connect ? [1] : Self.depths {

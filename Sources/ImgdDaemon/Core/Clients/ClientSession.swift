@@ -145,7 +145,7 @@ final class ClientSession: TurnTaker, ReplyCarrier {
     stall = nil
     place.isBehind = false
     place.writePending()
-    countBuffers()
+    if countedBytes > 0 { countBuffers() }
     if place.hasPostponed { loop.nextTick { [place] in place.deliverPostponed() } }
     // Usually the client has only ever been waited for, and nothing has changed.
     if watch?.interest.rawValue != Interest.read.rawValue || input.isBusy { input.lineUp() }
@@ -162,9 +162,9 @@ final class ClientSession: TurnTaker, ReplyCarrier {
 
   var use: ClientUse { ClientUse(requests: place.requests, bytesSent: taken) }
 
-  /// Tells how many bytes are in its buffers: with thousands of clients nobody adds them all up.
+  /// Tells how many bytes wait in its buffers: with thousands of clients nobody adds them all up.
   func countBuffers() {
-    let bytes = place.outbox.bytes.capacity + input.heldBytes
+    let bytes = place.outbox.unsent + input.heldBytes
     guard bytes != countedBytes else { return }
     clients.countBuffered(bytes - countedBytes)
     countedBytes = bytes
