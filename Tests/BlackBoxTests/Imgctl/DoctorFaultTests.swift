@@ -16,6 +16,17 @@ struct DoctorFaultTests {
     }
   }
 
+  /// The same as soon as they are the wanted ones.
+  private func findings(_ subject: String, _ socket: String, once areWanted: ([String]) -> Bool) throws -> [String] {
+    var found: [String] = []
+    let areThere = try becomes {
+      found = try findings(subject, socket)
+      return areWanted(found)
+    }
+    #expect(areThere, "\(found)")
+    return found
+  }
+
   // MARK: The disk
 
   private static let compiler = "/usr/bin/cc"
@@ -75,13 +86,8 @@ struct DoctorFaultTests {
         "chown 65534 \"${3%/*}\" && exec setpriv --reuid 65534 --regid 65534 --clear-groups \"$@\"", "sh",
       ])
     TemporaryDirectory.remove(cache)
-    var found: [String] = []
-    #expect(
-      try becomes {
-        // Once imgd has found that it must not make it itself.
-        found = try findings("disk", daemon.socket)
-        return found.contains { $0.contains("install -d") }
-      })
+    // Once imgd has found that it must not make it itself.
+    let found = try findings("disk", daemon.socket) { $0.contains { $0.contains("install -d") } }
     let command = try #require(found.first?.split(separator: ": ").last, "\(found)")
     #expect(command == "install -d -o 65534 -g 65534 -m 750 \(cache)", "\(found)")
     try CacheFiles.shell(String(command))
@@ -95,12 +101,7 @@ struct DoctorFaultTests {
     #expect(try findings("configuration", daemon.socket) == [])
     try daemon.rewrite(configuration: "[Memory]\nCapacity=much\n")
     daemon.signal(SIGHUP)
-    var found: [String] = []
-    #expect(
-      try becomes {
-        found = try findings("configuration", daemon.socket)
-        return !found.isEmpty
-      })
+    let found = try findings("configuration", daemon.socket) { !$0.isEmpty }
     #expect(found.first?.hasPrefix("problem: the last reload changed nothing: ") == true, "\(found)")
     #expect(found.first?.contains("Memory.Capacity=much") == true && found.first?.hasSuffix("imgctl reload") == true)
     try daemon.rewrite(configuration: "[Memory]\nCapacity=30M\n")
@@ -185,12 +186,7 @@ struct DoctorFaultTests {
     for client in all { #expect(try client.ask(#"{"cmd":"ping"}"#)["ok"] == .bool(true)) }
     #expect(try daemon.connect().receive()["error"]?["code"]?.string == "too_many_requests")
     all.removeLast()
-    var found: [String] = []
-    #expect(
-      try becomes {
-        found = try findings("clients", daemon.socket)
-        return !found.isEmpty
-      })
+    let found = try findings("clients", daemon.socket) { !$0.isEmpty }
     #expect(found.first?.contains("since the start connections were refused: 1") == true, "\(found)")
     #expect(found.first?.contains("imgctl clients") == true)
     withExtendedLifetime(all) {}

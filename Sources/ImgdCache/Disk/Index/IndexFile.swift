@@ -110,22 +110,23 @@ enum IndexPlace {
   ///
   /// The file itself goes first: SQLite discards a log without its file when a new file begins.
   static func setAside(path: String) throws(IndexProblem) {
-    for part in ["", "-wal", "-shm"] {
-      let aside = path + ".aside" + part
+    for (file, aside) in files(at: path) {
       if unsafe Glibc.remove(aside) != 0, errno != ENOENT { throw .call("remove", aside) }
-      if unsafe rename(path + part, aside) != 0, errno != ENOENT { throw .call("rename", path + part) }
+      if unsafe rename(file, aside) != 0, errno != ENOENT { throw .call("rename", file) }
     }
   }
-}
 
-extension IndexPlace {
   /// Removes the index that was set aside, if there is one; returns the bytes that it had.
   static func removeAside(path: String) -> Int {
-    ["", "-wal", "-shm"].reduce(0) { bytes, part in
-      let aside = path + ".aside" + part
-      let status = try? FileStatus.of(path: aside)
-      return unsafe Glibc.remove(aside) == 0 ? bytes + (status?.allocated ?? 0) : bytes
+    files(at: path).reduce(0) { bytes, file in
+      let status = try? FileStatus.of(path: file.aside)
+      return unsafe Glibc.remove(file.aside) == 0 ? bytes + (status?.allocated ?? 0) : bytes
     }
+  }
+
+  /// The files of an index, and where they are when it is set aside.
+  private static func files(at path: String) -> [(file: String, aside: String)] {
+    ["", "-wal", "-shm"].map { (path + $0, path + ".aside" + $0) }
   }
 }
 

@@ -191,7 +191,7 @@ extension OriginPattern: SectionName {
     guard rest.utf8.allSatisfy({ !"/?#@\\".utf8.contains($0) }), rest.utf8.last != UInt8(ascii: ":"),
       rest.utf8.first != UInt8(ascii: "."), !rest.contains(".."),
       let url = try? CanonicalURL.parse((scheme ?? .http).beginning + rest + "/"),
-      (try? CanonicalURL.parse(url.scheme.beginning + url.host.withoutRoot))?.host == url.host.withoutRoot
+      case let host = url.host.withoutRoot, (try? CanonicalURL.parse(url.scheme.beginning + host))?.host == host
     else {
       throw WrongValue(
         "is not a pattern of origins: write a host such as example.org, *.example.org for those below it, "
@@ -199,7 +199,7 @@ extension OriginPattern: SectionName {
     }
     let hasPort = rest.utf8.last != UInt8(ascii: "]") && rest.utf8.contains(UInt8(ascii: ":"))
     self.init(
-      host: url.host.withoutRoot, isOfSubdomains: isOfSubdomains, scheme: scheme,
+      host: host, isOfSubdomains: isOfSubdomains, scheme: scheme,
       port: hasPort || scheme != nil ? url.port : nil)
   }
 
