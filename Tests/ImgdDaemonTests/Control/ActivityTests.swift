@@ -58,6 +58,17 @@ struct ActivityTests {
     #expect(try stage.client.ask(#"{"cmd":"clients","cursor":"x"}"#)["error"]?["code"] == "bad_request")
   }
 
+  /// As many as are added up in one step, and some.
+  @Test func `a user with hundreds of connections is told of with all of them`() throws {
+    let stage = try CoreStage("Disk.Enabled=no")
+    let others = try (0..<300).map { _ in try stage.connect() }
+    stage.settle()
+    let answer = try stage.client.ask(#"{"cmd":"clients","limit":1000}"#)
+    #expect(answer["clients"]?.array?.count == 301)
+    #expect(answer["users"]?.array?.map { [$0["connected"], $0["accepted"]] } == [[301, 301]])
+    withExtendedLifetime(others) {}
+  }
+
   @Test func `the use of few users is remembered, and of those who have asked for most`() {
     var former = FormerUse()
     for uid in 0..<100 { former.add(ClientUse(requests: 1_000 - uid), of: UInt32(uid)) }
