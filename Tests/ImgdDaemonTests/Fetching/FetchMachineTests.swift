@@ -67,7 +67,9 @@ struct FetchMachineTests {
 
   private func inFleet(_ image: CachedImage, for course: Course) -> FetchMachine.Event {
     let name = FleetLookup.Name(key: course.machine.route.mergeKey, purpose: .claiming)
-    let lookup = FleetLookup(serial: 9, .claiming, name, checked: 0, at: course.now) { _, _, _ in .nothing(nil) }
+    let lookup = FleetLookup(serial: 9, .claiming, name, arrival: nil, checked: 0, at: course.now) { _, _, _ in
+      .nothing(nil)
+    }
     return .fleet(.picture(FleetFound(image, stamp: 7, for: lookup)))
   }
 

@@ -158,6 +158,13 @@ struct FleetAnswerTests {
     #expect(scene.words == ["look #1", "store #1", "look #2", "claim #3 for 1", "store #3"])
   }
 
+  @Test func `a picture that is put while an answer is looked for stays`() throws {
+    let scene = try FleetScene("Control.Put=all", "Memory.MaxEntry=500")
+    try scene.putDuringLook(thatFinds: try found(Self.gone))
+    #expect(try scene.stage.client.receive().outcome == "http_status cached")
+    #expect(try scene.stage.ask("/a", #""cache":"only-if-cached""#)["bytes"]?.integer == 900)
+  }
+
   @Test(
     arguments: [
       (200, nil), (500, nil), (403, nil), (200, "http://127.0.0.1:8080/b"), (302, "no URL"), (304, nil),

@@ -276,6 +276,14 @@ struct FleetLookTests {
     #expect(scene.words == ["store #1"])
   }
 
+  /// Memory, which compares their order, has neither of the two.
+  @Test func `a picture that is put during a look stays`() throws {
+    let scene = try FleetScene("Control.Put=all", "Memory.MaxEntry=500")
+    try scene.putDuringLook(thatFinds: .found(try FleetScene.picture()))
+    #expect(try scene.stage.client.receive().outcome == "fleet")
+    #expect(try scene.stage.ask("/a", #""cache":"only-if-cached""#)["bytes"]?.integer == 900)
+  }
+
   @Test func `the age goes on by the server's clock`() throws {
     let scene = try FleetScene()
     scene.fleet.plan(.found(try FleetScene.picture(age: .milliseconds(400_700))))

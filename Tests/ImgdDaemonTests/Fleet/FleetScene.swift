@@ -1,3 +1,4 @@
+import Glibc
 import ImgdTestSupport
 import ImgdTransfer
 import ImgdWire
@@ -46,6 +47,17 @@ struct FleetScene {
   func begin(_ path: String = "/a", _ fields: String = "", on other: TestClient? = nil) throws {
     let more = fields.isEmpty ? "" : "," + fields
     try stage.begin(#"{"cmd":"fetch","url":"ORIGIN\#(path)"\#(more)}"#, on: other)
+  }
+
+  /// Begins a fetch, and has another client put a picture of 900 bytes before the fleet answers.
+  func putDuringLook(thatFinds answer: FleetAnswer) throws {
+    fleet.plan(.arriving)
+    try begin()
+    let number = try handedMemory(png(900))
+    defer { close(number) }
+    let line = try stage.connect().ask(#"{"cmd":"put","url":"\#(stage.origin.url("/a"))"}"#, with: number)
+    #expect(line.outcome == "client")
+    self.answer(answer)
   }
 
   /// What another host has stored when it has fetched the path with these fields.

@@ -23,6 +23,7 @@ final class FleetLookups {
   private let counts: FleetTier.Counts
   private let claims: FleetClaims
   private let purges: PurgeList
+  private let latest: LatestPictures
   private let nextSerial: () -> UInt64
   private let turns: Turns
   private let loop: EventLoop
@@ -34,12 +35,14 @@ final class FleetLookups {
 
   init(
     _ fleet: any Fleet, _ counts: FleetTier.Counts, claims: FleetClaims, purges: PurgeList,
-    serials nextSerial: @escaping () -> UInt64, turns: Turns, loop: EventLoop, settings: Configuration
+    latest: LatestPictures, serials nextSerial: @escaping () -> UInt64, turns: Turns, loop: EventLoop,
+    settings: Configuration
   ) {
     self.fleet = fleet
     self.counts = counts
     self.claims = claims
     self.purges = purges
+    self.latest = latest
     self.nextSerial = nextSerial
     self.turns = turns
     self.loop = loop
@@ -73,7 +76,9 @@ final class FleetLookups {
     judge: @escaping FleetLookup.Judge
   ) -> FleetLookup {
     let serial = nextSerial()
-    let lookup = FleetLookup(serial: serial, purpose, name, checked: purges.newest, at: loop.now, judge: judge)
+    let lookup = FleetLookup(
+      serial: serial, purpose, name, arrival: name.map { latest.expect($0.key.key) }, checked: purges.newest,
+      at: loop.now, judge: judge)
     bySerial[serial] = lookup
     if let name { byName[name] = lookup }
     limit(lookup, to: timeout)
@@ -189,6 +194,8 @@ final class FleetLookup {
   /// Nil for a form, which is not fetched.
   fileprivate let name: Name?
   fileprivate let judge: Judge
+  /// Announces a picture to the tiers; nil for a form.
+  let arrival: LatestPictures.Arrival?
   /// The last purge of this host before it began.
   let checked: UInt64
   /// Another host has the claim.
@@ -202,11 +209,13 @@ final class FleetLookup {
   fileprivate var waiting = Roll<(FleetFinding) -> Void>()
 
   init(
-    serial: UInt64, _ purpose: Purpose, _ name: Name?, checked: UInt64, at now: Instant, judge: @escaping Judge
+    serial: UInt64, _ purpose: Purpose, _ name: Name?, arrival: LatestPictures.Arrival?, checked: UInt64,
+    at now: Instant, judge: @escaping Judge
   ) {
     self.serial = serial
     self.purpose = purpose
     self.name = name
+    self.arrival = arrival
     self.checked = checked
     self.judge = judge
     begunAt = now

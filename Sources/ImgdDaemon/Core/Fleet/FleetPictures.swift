@@ -116,11 +116,14 @@ final class FleetFound {
   let tiers: Tiers
   /// Whether it has been put into those tiers.
   var hasRisen = false
+  /// Keeps it out where a newer one was kept in the meantime.
+  private let arrival: LatestPictures.Arrival?
 
   init(_ image: CachedImage, stamp: UInt64, for lookup: FleetLookup) {
     self.image = image
     self.stamp = stamp
     tiers = lookup.tiers
+    arrival = lookup.arrival
   }
 }
 

@@ -60,8 +60,8 @@ final class FleetTier {
     parts = fleet.map { [counts] fleet in
       let claims = FleetClaims(fleet, counts, loop: loop, settings: settings)
       let lookups = FleetLookups(
-        fleet, counts, claims: claims, purges: pictures.purges, serials: downloader.nextSerial, turns: turns,
-        loop: loop, settings: settings)
+        fleet, counts, claims: claims, purges: pictures.purges, latest: pictures.latest,
+        serials: downloader.nextSerial, turns: turns, loop: loop, settings: settings)
       return (
         lookups: lookups, claims: claims,
         pictures: FleetPictures(lookups, counts, history: history, loop: loop, settings: settings),
@@ -119,8 +119,7 @@ final class FleetTier {
 
   /// Keeps a picture that is being shown, in the tiers in which it is wanted.
   func rise(_ found: FleetFound) {
-    guard !found.hasRisen, !found.tiers.isEmpty, pictures.memory.peek(found.image.key)?.serial ?? 0 < found.image.serial
-    else { return }
+    guard !found.hasRisen, !found.tiers.isEmpty else { return }
     found.hasRisen = true
     pictures.keep(found.image, wanted: found.tiers, in: .all)
   }

@@ -23,6 +23,9 @@ final class LatestPictures {
 
   func expect(_ key: CacheKey) -> Arrival { Arrival(of: key, in: self) }
 
+  /// Whether nothing newer has been kept than an answer without a picture.
+  func permits(_ answer: CachedImage) -> Bool { keys[answer.key].map { $0.newest <= answer.serial } ?? true }
+
   /// Notes a picture that is to be kept; false if a newer one has been kept since it was begun.
   func note(_ image: CachedImage) -> Bool {
     guard !keys.isEmpty, let known = keys[image.key] else { return true }

@@ -200,7 +200,7 @@ final class PictureTiers {
   /// Keeps a picture in the tiers in which it is wanted, and takes an older one out of the others of `tiers`: nobody
   /// may find that one afterwards. Tiers from which it was purged in the meantime stay as they are.
   func keep(_ image: CachedImage, wanted: Tiers, in tiers: Tiers) {
-    guard latest.note(image) else { return }
+    guard latest.note(image) else { return memory.removeForGood(image) }
     var tiers = tiers
     if let former = image.digest.flatMap(disk.ownership), former.owner != image.owner, memory.peek(image.key) == nil {
       image.take(owner: former.owner, of: former.bytes)
@@ -252,6 +252,7 @@ final class PictureTiers {
   ///
   /// An origin in trouble says nothing about its picture, which may stand in for it.
   func keep(answer: CachedImage) {
+    guard latest.permits(answer) else { return }
     let speaksOfPicture = answer.response.status < 500
     if speaksOfPicture { _ = remove(answer.key, olderThan: answer.serial) }
     guard speaksOfPicture || memory.peek(answer.key)?.isFresh(at: loop.now) != true else { return }
