@@ -79,6 +79,9 @@ package final class DaemonProcess: @unchecked Sendable {
     Glibc.kill(pid, number)
   }
 
+  /// Whether it was started, and has ended by itself.
+  package var hasEnded: Bool { pid > 0 && !ChildProcess.isRunning(pid) }
+
   /// Waits until it has ended by itself; returns its exit code, or minus the signal.
   package func waitForEnd() -> CInt {
     defer { pid = 0 }

@@ -34,6 +34,9 @@ final class FaultPlan {
     let recovery = awaitHealth()
     for fault in played { ledger.settle(fault.name, after: recovery) }
     if recovery == nil { ledger.wrong("it does not recover from \(played.map(\.name)): \(complaint)") }
+    if house.daemon.hasEnded {
+      try house.restart(ending: { ledger.wrong("the daemon has ended, with \(house.daemon.waitForEnd())") })
+    }
     // A while without a fault.
     poll(nil, 0, CInt.random(in: 200...1_000, using: &noise))
   }
