@@ -12,6 +12,7 @@
 #include <link.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -137,14 +138,28 @@ static int find_build(struct dl_phdr_info *object, size_t size, void *unused) {
   return 1;
 }
 
+void *linux_reserve_stack(void) {
+  stack_t before;
+  if (sigaltstack(NULL, &before) != 0 || !(before.ss_flags & SS_DISABLE)) return NULL;
+  void *room = mmap(NULL, room_for_stack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (room == MAP_FAILED) return NULL;
+  const stack_t stack = {.ss_sp = room, .ss_size = room_for_stack};
+  sigaltstack(&stack, NULL);
+  return room;
+}
+
+void linux_release_stack(void *room) {
+  if (!room) return;
+  const stack_t none = {.ss_flags = SS_DISABLE};
+  sigaltstack(&none, NULL);
+  munmap(room, room_for_stack);
+}
+
 void linux_tell_traps(const char *name, int to_journal) {
-  static char stack[room_for_stack];
   program = name;
   is_stream = to_journal;
   dl_iterate_phdr(find_build, NULL);
-  // Of this thread alone; the others have room enough unless it is their stack that has none left.
-  const stack_t room = {.ss_sp = stack, .ss_size = sizeof stack};
-  sigaltstack(&room, NULL);
+  linux_reserve_stack();
   struct sigaction action = {.sa_sigaction = say_last_words, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESETHAND};
   for (size_t place = 0; place < sizeof signals / sizeof *signals; place++) {
     struct sigaction before;

@@ -39,6 +39,8 @@ private func runThread(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawP
   guard let context = unsafe context else { return nil }
   let start = unsafe Unmanaged<ThreadStart>.fromOpaque(context).takeRetainedValue()
   unsafe linux_name_thread(start.name)
+  let room = unsafe linux_reserve_stack()
+  defer { unsafe linux_release_stack(room) }
   start.body()
   return nil
 }

@@ -23,6 +23,20 @@ struct LoopThreadTests {
     #expect(echoed.withLock { $0 } == Array(0..<1_000))
   }
 
+  /// Or one that has no stack left would end the program without a word.
+  @Test func `a thread has a second stack for signals, which goes with it`() throws {
+    let second = Locked<(begin: Int, bytes: Int)?>(nil)
+    try Thread(name: "thread") {
+      var stack = stack_t()
+      guard sigaltstack(nil, &stack) == 0, stack.ss_flags & CInt(SS_DISABLE) == 0 else { return }
+      second.withLock { $0 = (Int(bitPattern: stack.ss_sp), stack.ss_size) }
+    }.join()
+    let room = try #require(second.withLock { $0 })
+    #expect(room.bytes >= 16 << 10)
+    let begin = UnsafeMutableRawPointer(bitPattern: room.begin)
+    #expect(msync(begin, room.bytes, CInt(MS_ASYNC)) != 0 && errno == ENOMEM, "it is still there")
+  }
+
   /// Or each client that a program closes would leave its loop's descriptors behind.
   @Test func `a loop thread frees its loop at its end, though what it calls holds that`() throws {
     final class Witness: Sendable {

@@ -152,6 +152,9 @@ void linux_limit_arenas(int most);
 // Has a program that traps say so in one line on standard error, with places that its build's line tables name, before it
 // ends by that signal. The name has to last; in a stream to the journal the line begins with its priority.
 void linux_tell_traps(const char *name, int to_journal);
+// Room for that line in a thread whose own stack has none left; NULL where there is some already, or no memory.
+void *linux_reserve_stack(void);
+void linux_release_stack(void *room);
 // Landlock for the calling thread and those it will start: all that it knows is denied.
 int linux_give_up_files(void);
 // What a trial of this attempts.
