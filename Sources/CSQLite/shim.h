@@ -20,4 +20,12 @@ static inline int sqlite_bind_blob(
   return sqlite3_bind_blob64(statement, place, count ? bytes : "", count, SQLITE_TRANSIENT);
 }
 
+// What was committed to the log reaches the disk. SQLite itself does that when it begins the log anew.
+static inline int sqlite_sync_log(sqlite3 *database) {
+  sqlite3_file *log = 0;
+  int code = sqlite3_file_control(database, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
+  if (code != SQLITE_OK || !log || !log->pMethods) return code;
+  return log->pMethods->xSync(log, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY);
+}
+
 #endif

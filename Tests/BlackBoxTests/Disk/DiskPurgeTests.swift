@@ -25,6 +25,16 @@ struct DiskPurgeTests {
     }
   }
 
+  @Test(.enabled(if: SystemCallCount.obstacle == nil, "strace is missing"))
+  func `has reached the disk when it is answered`() throws {
+    let stage = try DiskStage()
+    stage.origin.plan("/a", .picture(png()))
+    _ = try stage.path(of: "/a")
+    let calls = try SystemCallCount(of: stage.pid)
+    #expect(try stage.purge(#""url":"\#(stage.origin.url("/a"))""#) == 1)
+    #expect(calls.end()["imgd-disk"]?["fdatasync"] ?? 0 > 0)
+  }
+
   @Test func `survives a kill as soon as it is answered`() throws {
     let stage = try DiskStage("Disk.Lease=0s")
     for number in 0..<20 {

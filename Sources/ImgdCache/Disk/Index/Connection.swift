@@ -112,6 +112,15 @@ import Glibc
     return code == SQLITE_OK && moved != 0
   }
 
+  /// Waits until all that was committed is on the disk.
+  func sync() throws(IndexProblem) {
+    guard let handle = unsafe handle else { throw .closed }
+    let code = unsafe sqlite_sync_log(handle)
+    guard code == SQLITE_OK else {
+      throw .storage(code: code, systemErrno: errno, "its log does not reach the disk")
+    }
+  }
+
   // MARK: Transactions
 
   /// Carries out changes together: after an error none has been made.

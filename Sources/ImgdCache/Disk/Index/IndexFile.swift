@@ -8,8 +8,8 @@ internal import ImgdSystem
 /// one, which sees what the first has committed and never waits for it.
 ///
 /// Changes are made inside `write`, all or nothing. What is committed need not be on the disk yet: a kill loses
-/// nothing of it, a power loss may lose the last seconds, but neither damages the file. Only the mark that the file
-/// is in use reaches the disk before anything else is written, so after a power loss `wasClean` is false.
+/// nothing of it, a power loss may lose what has come since the last `sync`, but neither damages the file. The mark that
+/// the file is in use reaches the disk before anything else is written, so after a power loss `wasClean` is false.
 ///
 /// Nothing in the file is trusted. A value that this program never writes, or a row whose seal
 /// does not match, is reported as `damaged` by whichever call meets it, and never passed over: if one row
@@ -61,6 +61,9 @@ package final class IndexFile {
 
   /// Carries out changes together: after an error, which `body` has to pass on, none has been made.
   package func write<T>(_ body: () throws(IndexProblem) -> T) throws(IndexProblem) -> T { try connection.write(body) }
+
+  /// Has all that was committed outlive the machine.
+  package func sync() throws(IndexProblem) { try connection.sync() }
 
   /// Begins to look for the entries that a removal covers, in no particular order.
   package func search(_ order: RemovalOrder) throws(IndexProblem) -> IndexSearch {

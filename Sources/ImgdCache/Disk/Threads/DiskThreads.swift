@@ -9,6 +9,12 @@ final class DiskThreads {
   /// Called with what the disk refuses; set once by the composition of the tier.
   var onTrouble: (DiskTrouble) -> Void = { _ in }
 
+  /// How many are told of one sync, so that no tick has to tell all.
+  private static let mostSyncedAtOnce = 256
+
+  /// Those who wait for the next sync.
+  private var unsynced = Fifo<(_ isOnDisk: Bool) -> Void>()
+  private var isSyncing = false
   private let writer: WorkerThread<DiskWriter>?
   private let reader: WorkerThread<DiskReader>?
 
@@ -74,6 +80,26 @@ final class DiskThreads {
       Result { () throws(DiskTrouble) in try job(try writer.disk()) }
     }
     writer?.submit(work) { [unowned self, generation] result in then(result, generation == self.generation) }
+  }
+
+  /// Tells when all that the writer has committed by now is on the disk, or that the disk has refused it. Those who ask
+  /// while it is busy share the next sync.
+  func sync(then: @escaping (_ isOnDisk: Bool) -> Void) {
+    guard writer != nil else { return then(true) }
+    unsynced.append(then)
+    if !isSyncing { syncNext() }
+  }
+
+  private func syncNext() {
+    var told: [(Bool) -> Void] = []
+    while told.count < Self.mostSyncedAtOnce, let next = unsynced.popFirst() { told.append(next) }
+    isSyncing = !told.isEmpty
+    guard isSyncing else { return }
+    attempt({ (disk) throws(DiskTrouble) in try disk.sync() }) { [unowned self] result, isCurrent in
+      if case .failure(let trouble) = result, isCurrent { report(trouble) }
+      for tell in told { tell((try? result.get()) != nil) }
+      syncNext()
+    }
   }
 
   /// Has purges written down outside the index; `then` gets what prevented it, or nil.

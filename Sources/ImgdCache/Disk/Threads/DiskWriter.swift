@@ -185,6 +185,10 @@ final class OpenDisk {
     do throws(IndexProblem) { return try body(index) } catch { throw DiskTrouble(error) }
   }
 
+  func sync() throws(DiskTrouble) {
+    do throws(IndexProblem) { try index.sync() } catch { throw explained(DiskTrouble(error)) }
+  }
+
   func note(_ uses: [Use]) throws(DiskTrouble) {
     guard !uses.isEmpty else { return }
     try commit { index throws(IndexProblem) in try index.entries.touch(uses) }

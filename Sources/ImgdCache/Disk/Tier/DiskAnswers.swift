@@ -63,7 +63,7 @@ package enum PathRefusal: Sendable {
 
 /// What became of a purge on disk.
 package enum PurgeOutcome: Sendable, Equatable {
-  /// All entries that matched are gone, or marked stale, for good.
+  /// All entries that matched are gone, or marked stale, for good; after a loss of power once that is synced.
   case done(Removal)
   /// The disk refuses every write. The purge is in force and written down elsewhere, so that it outlives
   /// a kill; it is carried out as soon as the disk can be written.

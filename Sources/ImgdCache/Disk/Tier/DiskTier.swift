@@ -246,6 +246,9 @@ package final class DiskTier {
     _ row: PurgeList.Row, onMatch: ((KeyDigest) -> Void)? = nil, then: @escaping (PurgeOutcome) -> Void
   ) { parts.diskPurges.purge(row.filter, isSoft: row.isSoft, onMatch: onMatch, then: then) }
 
+  /// Tells when all that was answered as durable outlives the loss of power too, or that the disk has refused that.
+  package func sync(then: @escaping (_ isOnDisk: Bool) -> Void) { parts.threads.sync(then: then) }
+
   // MARK: Life
 
   /// Takes new limits, makes room at once if they are lower, and tries again what the old ones forbade.

@@ -207,10 +207,13 @@ final class PurgeCommand {
         isHeld = false
       }
       let shared = purge.isForAllHosts && !isOwn ? fleet.note(filter, isSoft: purge.soft) : nil
-      let then = { [fleet] (memory: Removal, disk: PurgeOutcome) in
+      let then = { [fleet, weak tier = places.pictures.disk] (memory: Removal, disk: PurgeOutcome) in
+        // Also that other hosts are still to be told.
         let answer = { (sending: FleetSending?) in
-          client.resume(ticket) {
-            Self.answer(purge, matchesAll: filter.matchesAll, memory, disk, sending, id: id, to: client)
+          Self.sync(disk, purge.tier == .memory ? nil : tier) { disk in
+            client.resume(ticket) {
+              Self.answer(purge, matchesAll: filter.matchesAll, memory, disk, sending, id: id, to: client)
+            }
           }
         }
         release()
@@ -231,6 +234,12 @@ final class PurgeCommand {
         return false
       }
     } catch { client.refuse(id: id, receipt: nil, error) }
+  }
+
+  /// Has what was done on disk outlive the loss of power.
+  private static func sync(_ outcome: PurgeOutcome, _ disk: DiskTier?, then: @escaping (PurgeOutcome) -> Void) {
+    guard let disk, case .done = outcome else { return then(outcome) }
+    disk.sync { isOnDisk in then(isOnDisk ? outcome : .pending) }
   }
 
   private static func answer(
