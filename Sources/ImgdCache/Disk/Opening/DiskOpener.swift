@@ -26,8 +26,9 @@ final class DiskOpener: DiskPart {
     onGivenUp()
     health.isOpening = true
     let path = ground.path
-    // The lock is released when nothing holds the directory any more.
-    threads.closeReader { [unowned self] in
+    // The lock is released when nothing holds the directory any more. By then the next try may have begun.
+    threads.closeReader { [unowned self, generation = threads.generation] in
+      guard generation == threads.generation else { return }
       begin { (writer) throws(DiskTrouble) in try writer.reopen(path, beginningAnew: beginningAnew) }
     }
   }

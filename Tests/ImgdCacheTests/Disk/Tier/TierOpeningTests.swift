@@ -291,6 +291,14 @@ struct TierOpeningTests {
     #expect(found(stage) == all)
   }
 
+  /// A reader that is busy on a slow disk keeps the first opening waiting until the next try.
+  @Test func `a directory that is reopened twice is opened once`() throws {
+    let stage = try filled()
+    for _ in 0..<2 { stage.parts.recovery.reopen() }
+    stage.turn()
+    #expect(found(stage) == all)
+  }
+
   // MARK: While the index is being read
 
   @Test func `a stored picture is found before its row has been loaded`() throws {
