@@ -26,11 +26,13 @@ final class FaultPlan {
     if hasCompany, let other = left.firstIndex(where: { !$0.isAlone }) { played.append(left.remove(at: other)) }
     for fault in played {
       ledger.begin(fault.name)
+      house.gallery.diary.note(fault.name)
       try fault.begin(house)
     }
     let lasts = played.map(\.lasts).max { $0.upperBound < $1.upperBound } ?? 0...0
     poll(nil, 0, CInt.random(in: CInt(lasts.lowerBound)...CInt(lasts.upperBound), using: &noise))
     for fault in played { try fault.end(house) }
+    house.gallery.diary.note("over")
     let recovery = awaitHealth()
     for fault in played { ledger.settle(fault.name, after: recovery) }
     if recovery == nil { ledger.wrong("it does not recover from \(played.map(\.name)): \(complaint)") }

@@ -65,8 +65,10 @@ final class House: @unchecked Sendable {
   /// Ends the daemon in a way, and starts it again after something else.
   func restart(ending: () throws -> Void, after change: () throws -> Void = {}) throws {
     life.with { $0 = 0 }
+    gallery.diary.note("the daemon is ended")
     try ending()
     try change()
+    gallery.diary.note("the daemon is started")
     try daemon.start()
     lives += 1
     life.with { $0 = lives }

@@ -33,6 +33,7 @@ final class Browser {
     try connection.send("/fetch?url=\(house.origin.url(Gallery.path(picture)))")
     let answer = try connection.answer()
     ledger.count("HTTP \(answer.status)")
-    if answer.status == 200 { verdict.judge(bytes: answer.body, question, nil) }
+    let said = "over HTTP, \(answer["cache-status"] ?? ""), age \(answer["age"] ?? "")"
+    if answer.status == 200 { verdict.judge(bytes: answer.body, question, said) }
   }
 }

@@ -1,3 +1,4 @@
+import ImgdSystem
 import ImgdTestSupport
 
 /// The pictures of the origin, each in one version after another, and the oldest version of each that may still be shown.
@@ -11,6 +12,10 @@ final class Gallery: Sendable {
     var oldest = 1
     /// The same, of the purges that outlive the machine.
     var lasting = 1
+    /// The same, of the purges that other hosts have been told of, with the time of each.
+    var sent = Fifo<(oldest: Int, at: Instant)>()
+    /// The newest of them that they have to have heard of.
+    var heard = 1
   }
 
   static let count = 120
@@ -42,6 +47,20 @@ final class Gallery: Sendable {
   func newest(_ number: Int) -> Int { pictures.with { $0[number].newest } }
   func oldest(_ number: Int) -> Int { pictures.with { $0[number].oldest } }
 
+  /// The oldest version that other hosts may show when they take no longer than this to hear of a purge.
+  func oldest(_ number: Int, heardWithin time: Duration) -> Int {
+    let now = Instant.current
+    return pictures.with { pictures in
+      var heard = pictures[number].heard
+      while let first = pictures[number].sent.first, first.at + time < now {
+        heard = max(heard, first.oldest)
+        _ = pictures[number].sent.popFirst()
+      }
+      pictures[number].heard = heard
+      return heard
+    }
+  }
+
   /// Gives pictures new versions, before those from before are purged.
   func publish(_ numbers: [Int]) -> [Int: Int] {
     pictures.with { pictures in
@@ -55,9 +74,11 @@ final class Gallery: Sendable {
   }
 
   /// A purge has been answered: older versions may not be shown to any request from now on.
-  func raise(_ versions: [Int: Int], isLasting: Bool) {
+  func raise(_ versions: [Int: Int], isLasting: Bool, isSent: Bool) {
+    let now = Instant.current
     pictures.with { pictures in
       for (number, version) in versions {
+        if isSent { pictures[number].sent.append((version, now)) }
         pictures[number].oldest = max(pictures[number].oldest, version)
         if isLasting { pictures[number].lasting = max(pictures[number].lasting, version) }
       }
@@ -116,11 +137,10 @@ final class Gallery: Sendable {
   /// Versions further apart than this look the same.
   private static let versionsApart = 500
 
-  /// The version up to `newest` that has this width.
-  static func version(ofWidth width: Int, newest: Int) -> Int {
-    let rest = width - 16
-    let rounds = newest / versionsApart
-    let version = rounds * versionsApart + rest
-    return version > newest ? version - versionsApart : version
+  /// The versions up to `newest` that have this width, the newest first.
+  static func versions(ofWidth width: Int, newest: Int) -> [Int] {
+    let version = newest / versionsApart * versionsApart + width - 16
+    let first = version > newest ? version - versionsApart : version
+    return Array(stride(from: first, through: 1, by: -versionsApart))
   }
 }

@@ -192,7 +192,7 @@ final class Visitor: @unchecked Sendable {
       verdict.judge(line, to: question, content)
     case .purge(let versions):
       ledger.count("purge")
-      house.gallery.raise(versions, isLasting: line["disk"] != "pending")
+      house.gallery.raise(versions, isLasting: line["disk"] != "pending", isSent: line["fleet"] == "sent")
       house.gallery.diary.note(versions.keys, "client \(number) has its answer: \(line.text)")
     case .put(let version):
       ledger.count("put")

@@ -6,11 +6,22 @@ import ImgdTestSupport
 final class Diary: Sendable {
   private static let length = 14
 
+  /// What happened to the house last.
+  private let house = Shared<[String]>([])
   private let pages = Shared<[[String]]>(.init(repeating: [], count: Gallery.count))
   private let start = Instant.current
 
+  private func line(_ words: String) -> String { "\(Int((Instant.current - start) / .milliseconds(1))) ms: \(words)" }
+
+  func note(_ words: String) {
+    house.with { house in
+      if house.count == Self.length { house.removeFirst() }
+      house.append(line(words))
+    }
+  }
+
   func note(_ pictures: some Sequence<Int>, _ words: @autoclosure () -> String) {
-    let line = "\(Int((Instant.current - start) / .milliseconds(1))) ms: \(words())"
+    let line = line(words())
     pages.with { pages in
       for picture in pictures {
         if pages[picture].count == Self.length { pages[picture].removeFirst() }
@@ -20,7 +31,7 @@ final class Diary: Sendable {
   }
 
   func page(of picture: Int) -> String {
-    pages.with { $0[picture] }.map { "\n      " + $0 }.joined()
-      + "\n      \(Int((Instant.current - start) / .milliseconds(1))) ms: shown"
+    let lines = house.with { $0 } + ["and of the picture:"] + pages.with { $0[picture] } + [line("shown")]
+    return lines.map { "\n      " + $0 }.joined()
   }
 }

@@ -95,11 +95,13 @@ final class DiskThreads {
     while told.count < Self.mostSyncedAtOnce, let next = unsynced.popFirst() { told.append(next) }
     isSyncing = !told.isEmpty
     guard isSyncing else { return }
-    attempt({ (disk) throws(DiskTrouble) in try disk.sync() }) { [unowned self] result, isCurrent in
-      if case .failure(let trouble) = result, isCurrent { report(trouble) }
-      for tell in told { tell((try? result.get()) != nil) }
-      syncNext()
-    }
+    attempt(
+      { (disk) throws(DiskTrouble) in try disk.sync() },
+      then: { [unowned self] result, isCurrent in
+        if case .failure(let trouble) = result, isCurrent { report(trouble) }
+        for tell in told { tell((try? result.get()) != nil) }
+        syncNext()
+      })
   }
 
   /// Has purges written down outside the index; `then` gets what prevented it, or nil.
