@@ -95,11 +95,10 @@ final class DiskThreads {
     while told.count < Self.mostSyncedAtOnce, let next = unsynced.popFirst() { told.append(next) }
     isSyncing = !told.isEmpty
     guard isSyncing else { return }
-    attempt(
+    order(
       { (disk) throws(DiskTrouble) in try disk.sync() },
-      then: { [unowned self] result, isCurrent in
-        if case .failure(let trouble) = result, isCurrent { report(trouble) }
-        for tell in told { tell((try? result.get()) != nil) }
+      then: { [unowned self] done in
+        for tell in told { tell(done != nil) }
         syncNext()
       })
   }

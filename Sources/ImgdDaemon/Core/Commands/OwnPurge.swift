@@ -181,10 +181,9 @@ final class OwnPurge {
     fromDisk.count(key.digest.flatMap(pictures.disk.ownership)?.allocated ?? 0)
   }
 
-  /// Something is over. When all is, what was ordered is written before the next job of the writer.
+  /// Something is over. When all is, what was ordered is written before the sync that the answer waits for.
   private func close() {
     open -= 1
-    guard open == 0, scope != .memory else { return }
-    pictures.disk.askWriterForLife { [self] in ending.finishDisk(onDisk ?? .done(fromDisk)) }
+    if open == 0, scope != .memory { ending.finishDisk(onDisk ?? .done(fromDisk)) }
   }
 }

@@ -207,10 +207,10 @@ final class PurgeCommand {
         isHeld = false
       }
       let shared = purge.isForAllHosts && !isOwn ? fleet.note(filter, isSoft: purge.soft) : nil
-      let then = { [fleet, weak tier = places.pictures.disk] (memory: Removal, disk: PurgeOutcome) in
-        // Also that other hosts are still to be told.
+      let then = { [fleet, places] (memory: Removal, disk: PurgeOutcome) in
+        // Comes last, so that it covers what was written down about other hosts, too.
         let answer = { (sending: FleetSending?) in
-          Self.sync(disk, purge.tier == .memory ? nil : tier) { disk in
+          Self.sync(disk, of: purge.tier, in: places) { disk in
             client.resume(ticket) {
               Self.answer(purge, matchesAll: filter.matchesAll, memory, disk, sending, id: id, to: client)
             }
@@ -237,9 +237,12 @@ final class PurgeCommand {
   }
 
   /// Has what was done on disk outlive the loss of power.
-  private static func sync(_ outcome: PurgeOutcome, _ disk: DiskTier?, then: @escaping (PurgeOutcome) -> Void) {
-    guard let disk, case .done = outcome else { return then(outcome) }
-    disk.sync { isOnDisk in then(isOnDisk ? outcome : .pending) }
+  private static func sync(
+    _ outcome: PurgeOutcome, of tier: PurgeRequest.Scope, in places: Purge.Places,
+    then: @escaping (PurgeOutcome) -> Void
+  ) {
+    guard tier != .memory, case .done = outcome else { return then(outcome) }
+    places.pictures.disk.sync { isOnDisk in then(isOnDisk ? outcome : .pending) }
   }
 
   private static func answer(

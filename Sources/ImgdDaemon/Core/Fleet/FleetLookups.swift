@@ -22,8 +22,7 @@ final class FleetLookups {
   private let fleet: any Fleet
   private let counts: FleetTier.Counts
   private let claims: FleetClaims
-  private let purges: PurgeList
-  private let latest: LatestPictures
+  private let pictures: PictureTiers
   private let nextSerial: () -> UInt64
   private let turns: Turns
   private let loop: EventLoop
@@ -34,15 +33,13 @@ final class FleetLookups {
   private(set) var latency = LatencyHistogram()
 
   init(
-    _ fleet: any Fleet, _ counts: FleetTier.Counts, claims: FleetClaims, purges: PurgeList,
-    latest: LatestPictures, serials nextSerial: @escaping () -> UInt64, turns: Turns, loop: EventLoop,
-    settings: Configuration
+    _ fleet: any Fleet, _ counts: FleetTier.Counts, claims: FleetClaims, pictures: PictureTiers,
+    serials nextSerial: @escaping () -> UInt64, turns: Turns, loop: EventLoop, settings: Configuration
   ) {
     self.fleet = fleet
     self.counts = counts
     self.claims = claims
-    self.purges = purges
-    self.latest = latest
+    self.pictures = pictures
     self.nextSerial = nextSerial
     self.turns = turns
     self.loop = loop
@@ -77,8 +74,8 @@ final class FleetLookups {
   ) -> FleetLookup {
     let serial = nextSerial()
     let lookup = FleetLookup(
-      serial: serial, purpose, name, arrival: name.map { latest.expect($0.key.key) }, checked: purges.newest,
-      at: loop.now, judge: judge)
+      serial: serial, purpose, name, arrival: name.map { pictures.latest.expect($0.key.key) },
+      checked: pictures.purges.newest, at: loop.now, judge: judge)
     bySerial[serial] = lookup
     if let name { byName[name] = lookup }
     limit(lookup, to: timeout)

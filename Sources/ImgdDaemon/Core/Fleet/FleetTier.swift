@@ -60,8 +60,8 @@ final class FleetTier {
     parts = fleet.map { [counts] fleet in
       let claims = FleetClaims(fleet, counts, loop: loop, settings: settings)
       let lookups = FleetLookups(
-        fleet, counts, claims: claims, purges: pictures.purges, latest: pictures.latest,
-        serials: downloader.nextSerial, turns: turns, loop: loop, settings: settings)
+        fleet, counts, claims: claims, pictures: pictures, serials: downloader.nextSerial, turns: turns, loop: loop,
+        settings: settings)
       return (
         lookups: lookups, claims: claims,
         pictures: FleetPictures(lookups, counts, history: history, loop: loop, settings: settings),

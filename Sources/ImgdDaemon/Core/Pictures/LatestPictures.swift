@@ -23,14 +23,15 @@ final class LatestPictures {
 
   func expect(_ key: CacheKey) -> Arrival { Arrival(of: key, in: self) }
 
-  /// Whether nothing newer has been kept than an answer without a picture.
-  func permits(_ answer: CachedImage) -> Bool { keys[answer.key].map { $0.newest <= answer.serial } ?? true }
+  /// Whether nothing newer has been kept since a picture, or an answer without one, was begun.
+  func permits(_ image: CachedImage) -> Bool {
+    keys.isEmpty || keys[image.key].map { $0.newest <= image.serial } ?? true
+  }
 
   /// Notes a picture that is to be kept; false if a newer one has been kept since it was begun.
   func note(_ image: CachedImage) -> Bool {
-    guard !keys.isEmpty, let known = keys[image.key] else { return true }
-    guard known.newest <= image.serial else { return false }
-    keys[image.key] = (known.arrivals, image.serial)
+    guard permits(image) else { return false }
+    keys[image.key]?.newest = image.serial
     return true
   }
 }
