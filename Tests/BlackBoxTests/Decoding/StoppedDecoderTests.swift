@@ -119,10 +119,5 @@ struct StoppedDecoderTests {
     #expect(try becomes { !decoders.contains(where: isAlive) })
   }
 
-  private func isAlive(_ pid: pid_t) -> Bool {
-    guard let text = read("/proc/\(pid)/stat"), let end = text.lastIndex(of: ")") else {
-      return false
-    }
-    return text[end...].split(separator: " ").dropFirst().first != "Z"
-  }
+  private func isAlive(_ pid: pid_t) -> Bool { ![nil, "Z"].contains(ChildProcess.state(of: pid)) }
 }

@@ -78,6 +78,12 @@ package enum ChildProcess {
     return waitid(P_PID, id_t(pid), &info, flags) == 0 && info.si_signo == 0
   }
 
+  /// How the kernel calls the state of any process, such as "S" for one that sleeps; nil when it is gone.
+  package static func state(of pid: pid_t) -> Substring? {
+    guard let text = read("/proc/\(pid)/stat"), let end = text.lastIndex(of: ")") else { return nil }
+    return text[end...].split(separator: " ").dropFirst().first
+  }
+
   /// Waits until a program that was just started is there, as `isThere` finds out. Throws with what it has said
   /// where it ends before that, or takes too long.
   package static func awaitStart(

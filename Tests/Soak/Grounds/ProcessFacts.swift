@@ -24,8 +24,6 @@ struct ProcessFacts {
     let all = TemporaryDirectory.names(in: "/proc/\(pid)/task").flatMap { task in
       (read("/proc/\(pid)/task/\(task)/children") ?? "").split(separator: " ").compactMap { pid_t($0) }
     }
-    return all.filter { child in
-      read("/proc/\(child)/stat").map { $0.split(separator: ")").last?.hasPrefix(" Z") == false } ?? false
-    }
+    return all.filter { ![nil, "Z"].contains(ChildProcess.state(of: $0)) }
   }
 }

@@ -54,6 +54,26 @@ struct TierExclusionTests {
     #expect(tier.state == .ok && tier.reason == nil)
   }
 
+  @Test func `nothing is synced meanwhile, and all who wait are told`() throws {
+    let there = stage.place.root + "/there"
+    try Directory.make(there, permissions: 0o700)
+    lead(to: there)
+    let tier = DiskTier(parts, .success(try DiskDirectory.open(way + "/cache")))
+    defer { tier.stop() }
+    turn()
+    var told: [Bool] = []
+    // More than are told of one sync.
+    for _ in 0..<300 { tier.sync { told.append($0) } }
+    turn()
+    #expect(told == Array(repeating: true, count: 300))
+    lead(to: "/sys")
+    parts.recovery.reopen()
+    turn()
+    tier.sync { told.append($0) }
+    turn()
+    #expect(told.count == 301 && told.last == false)
+  }
+
   @Test func `is no such loss where there never was one`() throws {
     lead(to: "/sys")
     let problem = #expect(throws: DirectoryProblem.self) {
